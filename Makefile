@@ -1,0 +1,28 @@
+# Two targets set everything up by themselves: `make demo` and `make test`.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+
+help: ## Show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## Make the virtual environment with everything that the targets below need
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: python3 is older than 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "error: this python3 has no venv module; on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --upgrade 'pip>=25.1'
+	@$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --editable . --group dev
+	@touch $@
+
+test: $(READY) ## Run the tests
+	@$(VENV)/bin/python -m pytest $(ARGS)
+
+lint: $(READY) ## Check format, lint and types
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+
+.PHONY: help setup test lint

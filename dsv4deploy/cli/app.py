@@ -1,0 +1,124 @@
+"""Finds the commands, runs one, and turns whatever happens into an exit code."""
+
+import functools
+import importlib
+import os
+import pkgutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import typer
+
+from dsv4deploy.cli import commands
+from dsv4deploy.model.trouble import Exit, Trouble
+
+# The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
+GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the command line `words` and return its exit code; nothing but a code ever leaves."""
+    try:
+        _application(words)(args=list(words), prog_name="dsv4deploy")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else Exit.FINE
+    return Exit.FINE
+
+
+def command_names() -> list[str]:
+    """Every command, as a person types it."""
+    return [_typed(found.name) for found in pkgutil.iter_modules(commands.__path__)]
+
+
+def _application(words: Sequence[str]) -> typer.Typer:
+    app = typer.Typer(
+        help="Describe, check, render and deploy SGLang servers on bare machines.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+
+    @app.callback()
+    def top(
+        *,
+        version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
+    ) -> None:
+        pass
+
+    # Completion and help ask for all commands; anything else loads just the one that is named.
+    names = command_names()
+    wanted = [words[0]] if words and words[0] in names and "_DSV4DEPLOY_COMPLETE" not in os.environ else names
+    modules = [(name, _module(name)) for name in wanted]
+    for name, module in sorted(modules, key=lambda pair: (GROUPS.index(pair[1].GROUP), getattr(pair[1], "ORDER", 99))):
+        _add(app, name, module)
+    return app
+
+
+def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
+    if hasattr(module, "app"):
+        for info in module.app.registered_commands:
+            info.callback = _ends_in_a_code(info.callback)
+        app.add_typer(module.app, name=name, help=module.__doc__, rich_help_panel=module.GROUP)
+    else:
+        app.command(name, help=module.__doc__, rich_help_panel=module.GROUP)(_ends_in_a_code(module.command))
+
+
+def _module(name: str) -> ModuleType:
+    # `import` is a word of the language, so that its file is called `import_.py`.
+    stem = name.replace("-", "_")
+    stem = f"{stem}_" if stem == "import" else stem
+    return importlib.import_module(f"dsv4deploy.cli.commands.{stem}")
+
+
+def _typed(stem: str) -> str:
+    return stem.rstrip("_").replace("_", "-")
+
+
+def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
+    """Let `command` return its exit code, and tell expected trouble, interrupts and bugs as a user should read them."""
+
+    @functools.wraps(command)
+    def ended(*args: object, **options: object) -> None:
+        try:
+            code = command(*args, **options)
+        except Trouble as trouble:
+            code = _tell(trouble)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            code = Exit.INTERRUPTED
+        except BrokenPipeError:
+            # The reader (`| head`) has gone; Python would complain once more while it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = Exit.FINE
+        except typer.Exit:
+            raise
+        except Exception as bug:  # noqa: BLE001 (the last resort of the house: never a traceback)
+            code = _own_bug(bug)
+        raise typer.Exit(int(code or 0))
+
+    return ended
+
+
+def _tell(trouble: Trouble) -> int:
+    print(f"error: {trouble.message}", file=sys.stderr)
+    if trouble.remedy:
+        print(f"  = remedy: {trouble.remedy}", file=sys.stderr)
+    return trouble.code
+
+
+def _own_bug(bug: Exception) -> int:
+    import platform
+    import traceback
+
+    from dsv4deploy import __version__
+
+    head = f"dsv4deploy {__version__}, Python {platform.python_version()}, {platform.platform()}\n\n"
+    with tempfile.NamedTemporaryFile("w", prefix="dsv4deploy-bug-", suffix=".log", delete=False) as log:
+        log.write(head + "".join(traceback.format_exception(bug)))
+    print(f"error: a bug in dsv4deploy: {type(bug).__name__}: {str(bug)[:200]}", file=sys.stderr)
+    print(f"  = remedy: please report it with {Path(log.name)}", file=sys.stderr)
+    return Exit.UNREADABLE

@@ -1,0 +1,1 @@
+"""Frozen values and nothing else: what the rest of the house hands around."""

@@ -1,0 +1,83 @@
+"""What is told to the user: anything that validate, render, plan or a check has to say."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dsv4deploy.model.place import Place
+
+
+class Level(StrEnum):
+    """How much it matters; the order of the members is the order in which they are shown."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that has to do with it, and how."""
+
+    place: Place
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing told, in four parts: what was written, why it matters, how we know, what to do.
+
+    Attributes:
+        rule: slug of the rule or of the error class; `dsv4deploy explain RULE` says more.
+        level: error, warning or note.
+        message: one line, with the user's own value in it.
+        names: its subjects (`--flag`, `ENV_NAME`, `fact:key`, `missing:--flag`, `profile:path`); at most four.
+        place: where it was written; None if it is about no text (a node, the command line).
+        label: what stands under the underlined text.
+        related: further places, in reading order.
+        effect: what happens if nothing is done.
+        evidence: how we know, one sentence a source, the strongest first.
+        remedy: what to do, ready to paste where possible.
+    """
+
+    rule: str
+    level: Level
+    message: str
+    names: tuple[str, ...] = ()
+    place: Place | None = None
+    label: str = ""
+    related: tuple[Related, ...] = ()
+    effect: str = ""
+    evidence: tuple[str, ...] = ()
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A rule that could not be decided, and the facts that would decide it (keys of the facts document)."""
+
+    rule: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waived:
+    """A diagnostic that the profile allows, with the reason that was given."""
+
+    diagnostic: Diagnostic
+    reason: str
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of looking at one profile: everything found, not decided and allowed."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    waived: tuple[Waived, ...] = ()
+    looked_at: int = field(default=0)
+
+    @property
+    def blocks(self) -> bool:
+        """Whether anything stands at error level."""
+        return any(d.level is Level.ERROR for d in self.diagnostics)

@@ -1,0 +1,22 @@
+"""Where something was written: file, line and column, through every layer of a profile."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A range of characters in a named text.
+
+    Lines and columns count from 1; the end column is the one after the last character.
+    `file` is a path as the user gave it, or a layer of the command line such as `--set compile.mode=default`,
+    whose text is what follows `--set `.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"

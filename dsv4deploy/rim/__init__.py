@@ -1,0 +1,1 @@
+"""The outside world: files, shipped data, Ansible, HTTP, clock, ledger."""

@@ -1,0 +1,1 @@
+"""Pure functions from values to values, one stage a file."""
