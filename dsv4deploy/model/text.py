@@ -1,0 +1,47 @@
+"""The kinds of text that a person may write: words for argv, paths, names."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+LONGEST = 65_536
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def _argument(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a NUL character cannot be part of an argument or variable")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError("half a surrogate pair is no text") from None
+    if len(text) > LONGEST:
+        raise ValueError(f"longer than {LONGEST} characters, more than one argument may safely hold")
+    return text
+
+
+def _path(text: str) -> str:
+    if not text.startswith("/"):
+        raise ValueError("must be absolute: the node has no idea of your working directory")
+    if _CONTROL.search(text):
+        raise ValueError("control characters cannot stand in a path that systemd or Docker has to read")
+    if any(part in {".", ".."} for part in text.split("/")):
+        raise ValueError("`.` and `..` must be resolved: bind mounts and checks compare paths as they are written")
+    return _argument(text)
+
+
+def _line(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must be one line without control characters")
+    return _argument(text)
+
+
+Argument = Annotated[str, AfterValidator(_argument)]
+Line = Annotated[str, AfterValidator(_line), Field(min_length=1)]
+Path = Annotated[str, AfterValidator(_path)]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Version = Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+(\.post\d+|rc\d+|\.dev\d+)?(\+[A-Za-z0-9.]+)?$")]
