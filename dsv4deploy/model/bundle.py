@@ -1,0 +1,64 @@
+"""What rendering makes: finished files, and the manifest that names them all."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dsv4deploy.model.launch import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One finished file.
+
+    Attributes:
+        path: where it stands in the bundle.
+        text: its bytes.
+        mode: as four octal digits.
+        dest: where it goes on the node, if that is outside the release.
+    """
+
+    path: str
+    text: bytes
+    mode: str = "0644"
+    dest: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex."""
+        return hashlib.sha256(self.text).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """All files of one profile; the release on a node is this, under the name of its digest."""
+
+    name: str
+    artifacts: tuple[Artifact, ...]
+    facts: Mapping[str, Json]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex over everything that the manifest says."""
+        return hashlib.sha256(_canonical(self._content)).hexdigest()
+
+    @property
+    def manifest(self) -> Artifact:
+        """`manifest.json`: the digest first, then what it is made of."""
+        document = {"schema": "manifest/1", "name": self.name, "digest": self.digest, **self._content}
+        return Artifact("manifest.json", (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+
+    @property
+    def files(self) -> tuple[Artifact, ...]:
+        """The artifacts and the manifest."""
+        return (*self.artifacts, self.manifest)
+
+    @property
+    def _content(self) -> dict[str, Json]:
+        files = tuple({"path": a.path, "mode": a.mode, "sha256": a.digest, "dest": a.dest} for a in self.artifacts)
+        return {**self.facts, "files": files}
+
+
+def _canonical(document: Mapping[str, Json]) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,0 +1,62 @@
+"""Writes a bundle to a folder, whole or not at all, and reads one back."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.trouble import Trouble
+
+MANIFEST = "manifest.json"
+
+
+def write(bundle: Bundle, folder: Path) -> None:
+    """Make `folder` hold exactly `bundle`; what stands there is replaced only if it is a bundle too.
+
+    Raises:
+        Trouble: the folder holds something else, or cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / MANIFEST).is_file())):
+        raise Trouble(f"{folder} exists and is no bundle of ours", "name another folder with -o")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            _fill(bundle, fresh)
+            _swap(fresh, folder)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as error:
+        raise Trouble(f"{folder} cannot be written: {error.strerror}") from None
+
+
+def read(folder: Path) -> Mapping[str, bytes]:
+    """The files of the bundle in `folder` by name; none if there is no folder.
+
+    Raises:
+        Trouble: it cannot be read.
+    """
+    try:
+        return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()} if folder.exists() else {}
+    except OSError as error:
+        raise Trouble(f"{folder} cannot be read: {error.strerror}") from None
+
+
+def _fill(bundle: Bundle, folder: Path) -> None:
+    folder.chmod(0o755)
+    for artifact in bundle.files:
+        path = folder / artifact.path
+        path.write_bytes(artifact.text)
+        path.chmod(int(artifact.mode, 8))
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        if folder.exists():
+            os.replace(folder, old)  # noqa: PTH105 (replaces an empty folder; Path.rename says nothing of that)
+        os.replace(fresh, folder)  # noqa: PTH105 (likewise)
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
