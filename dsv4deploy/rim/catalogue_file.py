@@ -31,7 +31,9 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
         found = extract_flags(source.texts)
         variables = extract_variables(source.texts)
     except (UnresolvedError, SyntaxError) as problem:
-        raise Trouble(f"{path}: the flags cannot be read: {problem}", "use a release from 0.5.6 on, or a fork of one") from problem
+        raise Trouble(
+            f"{path}: the flags cannot be read: {problem}", "use a release from 0.5.6 on, or a fork of one"
+        ) from problem
     flags = {flag.name: flag for flag in found.flags}
     return Catalogue(version or source.version, flags, {each.name: each for each in variables}), found.problems
 

@@ -26,10 +26,7 @@ def read_engine(path: Path) -> EngineSource:
     Raises:
         Trouble: there is none, or its version is not stated.
     """
-    if path.is_file():
-        texts = _from_wheel(path)
-    else:
-        texts = _from_folder(_site_packages(path))
+    texts = _from_wheel(path) if path.is_file() else _from_folder(_site_packages(path))
     return EngineSource(_version(path, texts), {name: text for name, text in texts.items() if name.endswith(".py")})
 
 

@@ -37,14 +37,11 @@ HELP = ("-h", "--help")
 def parse(words: Sequence[str], catalogue: Catalogue, history: History | None = None) -> Parsed:
     """What `words` (without the program) say to the engine version of `catalogue`.
 
-    Args:
-        history: if given, a flag that only another version or another engine has is told as such.
+    With `history`, a flag that only another version or another engine has is told as such.
     """
     reader = _Reader(tuple(words), catalogue, history)
     reader.read()
-    missing = [
-        MissingFlag(flag) for flag in catalogue.flags.values() if flag.required and flag.dest not in reader.seen
-    ]
+    missing = [MissingFlag(flag) for flag in catalogue.flags.values() if flag.required and flag.dest not in reader.seen]
     errors = sorted(reader.errors, key=lambda error: error.words)
     return Parsed(reader.given, tuple(reader.shadowed), (*errors, *missing))
 

@@ -89,7 +89,7 @@ def _lora_path(word: str) -> Any:  # noqa: ANN401 (text, or a JSON object)
 def _graph_config(flag: Flag, word: str) -> Any:  # noqa: ANN401 (JSON)
     config = json.loads(word)
     if not isinstance(config, dict):
-        raise ValueError(word)
+        raise ValueError(word)  # noqa: TRY004 (a word of the user, not of our code)
     allowed = flag.keys or {}
     for phase, settings in config.items():
         if phase not in allowed:
@@ -131,14 +131,16 @@ def word_of(flag: Flag, value: Json) -> str:
     Raises:
         ValueError: no word does; the message says what the flag wants.
     """
-    if flag.type in {"json", "json-list", "graph-config"} or (flag.action == "lora-paths" and isinstance(value, Mapping)):
+    if flag.type in {"json", "json-list", "graph-config"} or (
+        flag.action == "lora-paths" and isinstance(value, Mapping)
+    ):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     match flag.type, value:
-        case ("str" | "nullable-str" | "graph-backend"), str():
+        case (("str" | "nullable-str" | "graph-backend"), str()):
             return value
         case "nullable-str", None:
             return "None"
-        case ("int" | "human-int"), int() if not isinstance(value, bool):
+        case (("int" | "human-int"), int()) if not isinstance(value, bool):
             return str(value)
         case "float", int() | float() if not isinstance(value, bool):
             return repr(value)

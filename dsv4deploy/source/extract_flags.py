@@ -5,7 +5,7 @@ of the class; from 0.5.20 on these fields stand in the modules of `arg_groups/fi
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,7 +141,9 @@ class _Reader:
                 return MISSING
             case ast.Call(func=ast.Name(id="field") | ast.Attribute(attr="field"), keywords=words):
                 given = {word.arg: word.value for word in words}
-                return self._declared(given.get("default"), evaluator) if "default" in given else _made(given, evaluator)
+                return (
+                    self._declared(given.get("default"), evaluator) if "default" in given else _made(given, evaluator)
+                )
             case _:
                 return evaluator.value(node)
 
@@ -156,7 +158,7 @@ class _Reader:
                 self._guarded(ast.unparse(call.args[0]), lambda: self._from_call(call, evaluator))
             case ast.Expr(value=ast.Call(func=ast.Name(id="add_cli_args_from_dataclass"))):
                 for each in self.fields.values():
-                    self._guarded(each.name, lambda each=each: self._from_field(each))  # type: ignore[misc]
+                    self._guarded(each.name, lambda each=each: self._from_field(each))
             case ast.Expr(value=ast.Constant()):
                 pass
             case _ if "add_" in ast.unparse(statement):
@@ -164,7 +166,7 @@ class _Reader:
             case _:
                 pass
 
-    def _guarded(self, name: str, read: Any) -> None:
+    def _guarded(self, name: str, read: Callable[[], list[Flag]]) -> None:
         try:
             self.flags += read()
         except (UnresolvedError, KeyError, ValueError, TypeError) as problem:
@@ -173,7 +175,9 @@ class _Reader:
     def _from_call(self, call: ast.Call, evaluator: Evaluator) -> list[Flag]:
         names = [evaluator.value(word) for word in call.args]
         words = {
-            str(word.arg): self._word(word.value, evaluator) for word in call.keywords if word.arg not in {"help", "metavar"}
+            str(word.arg): self._word(word.value, evaluator)
+            for word in call.keywords
+            if word.arg not in {"help", "metavar"}
         }
         first = next(name for name in names if name.startswith("--"))
         dest = words.pop("dest", None) or first.removeprefix("--").replace("-", "_")
@@ -282,7 +286,7 @@ def _derived(kind: ast.expr, words: dict[str, Value]) -> dict[str, Value]:
         return {**_kept(words, "default", "const", "choices"), **derived}
     if head == "bool":
         return {**_kept(words, "default"), "action": "store_true"}
-    required = words.get("required", None) is True or (words.get("required") is None and "default" not in words)
+    required = words.get("required") is True or (words.get("required") is None and "default" not in words)
     kept = _kept(words, "default", "const", "choices", "nargs")
     return {**kept, "type": parser or _scalar(head), "required": required}
 
@@ -334,7 +338,7 @@ def _choices(value: Value) -> tuple[Any, ...] | None:
     return None if value is None else tuple(_plain(value))
 
 
-def _default(words: Mapping[str, Value], action: Action) -> Any:
+def _default(words: Mapping[str, Value], action: Action) -> Value:
     if "default" in words:
         value = words["default"]
         return ABSENT if value == Outside("argparse.SUPPRESS") else _plain(value)
@@ -342,7 +346,7 @@ def _default(words: Mapping[str, Value], action: Action) -> Any:
     return {"store-true": False, "store-false": True}.get(action)
 
 
-def _plain(value: Value) -> Any:
+def _plain(value: Value) -> Value:
     """`value` as JSON has it; lists as tuples.
 
     Raises:
@@ -359,4 +363,3 @@ def _plain(value: Value) -> Any:
             return value
         case _:
             raise UnresolvedError(f"{value!r} is no plain value")
-

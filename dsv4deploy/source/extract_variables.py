@@ -4,10 +4,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from dsv4deploy.model.flag import EnvVar
-from dsv4deploy.source.static import Evaluator, Member, Module, Outside, Package, UnresolvedError
+from dsv4deploy.source.static import Evaluator, Member, Module, Outside, Package, UnresolvedError, Value
 
 REGISTRY = "sglang.srt.environ"
 # Names that are set or read by tests, benchmarks and the image-generation server say nothing about a language model.
@@ -82,7 +81,7 @@ def _one(name: str, call: ast.Call, evaluator: Evaluator) -> Iterator[EnvVar]:
         yield EnvVar(old, TYPES.get(kind, "str"), registered=True, deprecated=True, replaced_by=name)
 
 
-def _default(node: ast.expr | None, evaluator: Evaluator) -> Any:
+def _default(node: ast.expr | None, evaluator: Evaluator) -> Value:
     try:
         value = None if node is None else evaluator.value(node)
     except (UnresolvedError, TypeError):

@@ -63,7 +63,7 @@ class Module:
             case ast.ImportFrom(module=str(module), names=names):
                 self.imports |= {alias.asname or alias.name: (module, alias.name) for alias in names}
             case ast.Import(names=names):
-                self.imports |= {alias.asname or alias.name.split(".")[0]: (alias.name, None) for alias in names}
+                self.imports |= {alias.asname or alias.name.partition(".")[0]: (alias.name, None) for alias in names}
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
                 self.definitions.setdefault(name, statement)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
