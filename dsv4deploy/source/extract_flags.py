@@ -7,6 +7,7 @@ of the class; from 0.5.20 on these fields stand in the modules of `arg_groups/fi
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from dsv4deploy.model.flag import ABSENT, Action, Flag, Nargs, Type
@@ -155,10 +156,10 @@ class _Reader:
     def _statement(self, statement: ast.stmt, evaluator: Evaluator) -> None:
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add_argument")) as call):
-                self._guarded(ast.unparse(call.args[0]), lambda: self._from_call(call, evaluator))
+                self._guarded(ast.unparse(call.args[0]), partial(self._from_call, call, evaluator))
             case ast.Expr(value=ast.Call(func=ast.Name(id="add_cli_args_from_dataclass"))):
                 for each in self.fields.values():
-                    self._guarded(each.name, lambda each=each: self._from_field(each))
+                    self._guarded(each.name, partial(self._from_field, each))
             case ast.Expr(value=ast.Constant()):
                 pass
             case _ if "add_" in ast.unparse(statement):

@@ -148,7 +148,7 @@ class Package:
 
     def imported(self, dotted: str, name: str | None) -> Value:
         """What `from dotted import name` binds (`import dotted` where `name` is None)."""
-        if dotted.split(".")[0] != self.name or name is None:
+        if dotted.partition(".")[0] != self.name or name is None:
             return Outside(f"{dotted}.{name}" if name else dotted)
         module = self.module(dotted)
         if module is not None and (name in module.definitions or name in module.imports):
