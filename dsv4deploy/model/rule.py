@@ -1,0 +1,215 @@
+"""A rule: one piece of knowledge about what goes wrong, when, how we know, and what to do instead."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from dsv4deploy.model.diagnostic import Level
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9.]+)*$")]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Scalar: TypeAlias = bool | int | float | str | None
+# What a rule asks about: `setting:DEST` (in effect), `written:DEST` (as it stands there, None if it does not),
+# `env:NAME` (in effect), `fact:KEY`, `trait:NAME` (what follows from the others), `profile:PATH`.
+KINDS = ("setting", "written", "env", "fact", "trait", "profile")
+
+
+class Severity(StrEnum):
+    """What happens if it is done all the same."""
+
+    WRONG_OUTPUT = "wrong-output"
+    CRASH = "crash"
+    HANG = "hang"
+    REFUSED = "refused"
+    SLOW = "slow"
+    RISK = "risk"
+
+
+class Grade(StrEnum):
+    """How we know, the strongest first."""
+
+    ENFORCED = "enforced"
+    REPRODUCED = "reproduced"
+    CONFIRMED = "confirmed"
+    REPORTED = "reported"
+    INFERRED = "inferred"
+
+
+class Missing(Exception):  # noqa: N818 (not an error: the answer to a question that nobody can answer yet)
+    """The answer depends on facts that nobody has read; `needs` are their keys."""
+
+    def __init__(self, *needs: str) -> None:
+        super().__init__(*needs)
+        self.needs = needs
+
+
+Ask: TypeAlias = Callable[[str], Any]
+"""Answers a subject (`fact:arch`); raises `Missing` where the answer is not known."""
+Verdict: TypeAlias = Callable[[Ask], str | None]
+"""A rule in Python: what it found, in words for the message, or None; raises `Missing`."""
+
+
+class Frozen(BaseModel):
+    """Base of everything in a rule file: frozen; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+def _is_a_range(value: str | None) -> str | None:
+    try:
+        SpecifierSet(value or "")
+    except InvalidSpecifier as error:
+        raise ValueError(f"{value} is no range of versions, `>=0.5.12,<0.5.20`") from error
+    return value
+
+
+Range: TypeAlias = Annotated[str | None, AfterValidator(_is_a_range)]
+
+
+class Condition(Frozen):
+    """One question with yes or no: a subject and an operator, a negation, or several of which one is enough."""
+
+    setting: str | None = None
+    written: str | None = None
+    env: str | None = None
+    fact: str | None = None
+    trait: str | None = None
+    profile: str | None = None
+    is_: Scalar = Field(None, alias="is")
+    in_: tuple[Scalar, ...] | None = Field(None, alias="in")
+    above: int | float | str | None = None
+    below: int | float | str | None = None
+    set_: bool | None = Field(None, alias="set")
+    within: Range = Field(None, description="a range of versions, `>=2.11,<2.12`")
+    not_: "Condition | None" = Field(None, alias="not")
+    any_: tuple["Condition", ...] = Field((), alias="any")
+
+    @model_validator(mode="after")
+    def _is_one_question(self) -> Self:
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        operators = self.model_fields_set & {"is_", "in_", "above", "below", "set_", "within"}
+        if self.not_ or self.any_:
+            if kinds or operators or (self.not_ and self.any_):
+                raise ValueError("`not` and `any` stand alone")
+        elif len(kinds) != 1 or len(operators) != 1:
+            raise ValueError(f"one subject of {', '.join(KINDS)} and one of is, in, above, below, set, within")
+        return self
+
+    @property
+    def subject(self) -> str:
+        """`kind:name`; empty for `not` and `any`."""
+        return next((f"{kind}:{name}" for kind in KINDS if (name := getattr(self, kind)) is not None), "")
+
+    def subjects(self) -> tuple[str, ...]:
+        """All subjects asked, nested ones included, in the order of asking."""
+        inner = (self.not_, *self.any_) if self.not_ else self.any_
+        below = tuple(name for condition in inner if condition for name in condition.subjects())
+        return (self.subject, *below) if self.subject else below
+
+
+class Scope(Frozen):
+    """Where the rule is known to hold; each entry is a condition like those under `when`."""
+
+    engine: Range = Field(None, description="versions of the engine, `>=0.5.12,<0.5.20`")
+    arch: tuple[str, ...] = Field((), description="exact compute capabilities, `sm_120`")
+    family: tuple[str, ...] = Field((), description="model families, `deepseek-v4`")
+
+
+class Evidence(Frozen):
+    """One source: how sure it makes us, where it can be read, and what was seen on what."""
+
+    grade: Grade
+    ref: Line = Field(description="address, or what was read (file and version)")
+    date: str | None = None
+    hardware: str | None = None
+    versions: str | None = None
+    saw: Line
+    against: bool = Field(False, description="it contradicts the rule; both are shown")
+
+
+class Decision(Frozen):
+    """A level that a person set although the evidence alone would not."""
+
+    level: Level
+    by: Line
+    because: Line
+
+
+class Example(Frozen):
+    """A launch and facts, in short; a good example says only in what it differs from the bad one (None takes away)."""
+
+    settings: Mapping[str, Any] = Field(default_factory=dict)
+    env: Mapping[str, str | None] = Field(default_factory=dict)
+    facts: Mapping[str, Any] = Field(default_factory=dict)
+    profile: Mapping[str, Any] = Field(default_factory=dict)
+    version: str | None = None
+    build: str | None = None
+
+
+class Examples(Frozen):
+    """The test of a rule: it finds something in `bad`, and nothing in any of `good`.
+
+    `also_bad` and `good` say only in what they differ from `bad`.
+    """
+
+    bad: Example
+    also_bad: tuple[Example, ...] = ()
+    good: tuple[Example, ...] = Field(min_length=1)
+
+
+class Rule(Frozen):
+    """One file of the catalogue; `id` and `family` are its file name and its folder."""
+
+    id: Slug
+    family: Slug
+    summary: Line
+    severity: Severity
+    when: tuple[Condition, ...] = ()
+    scope: Scope = Scope()
+    at: str
+    related: tuple[str, ...] = ()
+    names: tuple[str, ...] = Field((), max_length=4)
+    why: Line
+    remedy: Line
+    mechanism: Line | None = Field(None, description="how it goes wrong; lets one report carry an error")
+    evidence: tuple[Evidence, ...] = Field(min_length=1)
+    stock: bool = Field(False, description="true of the stock engine; a patch may `provide` what it misses")
+    stability: Literal["preview", "stable", "retired"] = "stable"
+    fixed_in: str | None = None
+    decision: Decision | None = None
+    examples: Examples
+    verdict: Verdict | None = Field(None, exclude=True)
+
+    @model_validator(mode="after")
+    def _can_speak(self) -> Self:
+        if not self.when and not self.verdict:
+            raise ValueError("no condition under `when` and no Python file beside it")
+        if all(source.against for source in self.evidence):
+            raise ValueError("all evidence is against it")
+        if (self.stability == "retired") != (self.fixed_in is not None):
+            raise ValueError("`retired` and `fixed_in` belong together")
+        return self
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All that must hold: the scope as conditions, then `when`."""
+        scope = (
+            Condition(fact="arch", in_=self.scope.arch) if self.scope.arch else None,
+            Condition(trait="family", in_=self.scope.family) if self.scope.family else None,
+            Condition(fact="engine_version", within=self.scope.engine) if self.scope.engine else None,
+        )
+        return (*(condition for condition in scope if condition), *self.when)
+
+    def subjects(self) -> tuple[str, ...]:
+        """Every subject that its conditions ask about, without repetition, in the order of asking."""
+        return tuple(dict.fromkeys(subject for condition in self.conditions for subject in condition.subjects()))
+
+    @property
+    def grade(self) -> Grade:
+        """The strongest grade of its evidence."""
+        order = list(Grade)
+        return min((source.grade for source in self.evidence if not source.against), key=order.index)

@@ -1,0 +1,96 @@
+"""Reads a folder of rules: one YAML file each, a Python file beside it where data cannot say it."""
+
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from dsv4deploy.model.rule import Rule, Verdict
+from dsv4deploy.model.trouble import Trouble
+
+
+class _Loader(yaml.CSafeLoader):
+    """Only `true` and `false` are booleans, dates stay text, and a key stands once."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (PyYAML looks it up on the class)
+        first: [(tag, pattern) for tag, pattern in found if tag.rpartition(":")[2] not in {"bool", "timestamp"}]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if len(keys) != len(set(keys)):
+            raise yaml.constructor.ConstructorError(None, None, "a key stands twice", node.start_mark)
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        return found
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
+
+
+def catalogue() -> tuple[Rule, ...]:
+    """The rules that ship with the program, by family and name."""
+    return rulebook(files("dsv4deploy.rules"))
+
+
+def rulebook(folder: Traversable) -> tuple[Rule, ...]:
+    """Every rule under `folder`: `ID.yaml` or `FAMILY/ID.yaml`, with an `ID.py` beside it if it needs one.
+
+    Raises:
+        Trouble: a file that does not belong there, or a rule that is wrong in any way.
+    """
+    rules = [_read(family, path, beside) for family, path, beside in _pairs(folder, "own")]
+    double = [rule.id for rule in rules if sum(other.id == rule.id for other in rules) > 1]
+    if double:
+        raise Trouble(f"rule {double[0]} stands twice in {folder}", "rename one of the two files")
+    return tuple(sorted(rules, key=lambda rule: (rule.family, rule.id)))
+
+
+def _pairs(folder: Traversable, family: str) -> Iterator[tuple[str, Traversable, Traversable | None]]:
+    entries = {entry.name: entry for entry in folder.iterdir() if entry.name not in {"__init__.py", "__pycache__"}}
+    for name, entry in sorted(entries.items()):
+        stem, _, suffix = name.rpartition(".")
+        if entry.is_dir() and family == "own":
+            yield from _pairs(entry, name)
+        elif suffix == "yaml":
+            yield family, entry, entries.get(f"{stem.replace('-', '_')}.py")
+        elif suffix != "py" or f"{stem.replace('_', '-')}.yaml" not in entries:
+            raise Trouble(f"{entry} is no rule", "a rule is ID.yaml, with ID.py beside it if it needs one")
+
+
+def _read(family: str, path: Traversable, beside: Traversable | None) -> Rule:
+    rule_id = path.name.removesuffix(".yaml")
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 (a safe loader, made stricter)
+        if not isinstance(data, Mapping):
+            raise Trouble(f"{path}: a rule is a mapping", "see the rules that ship with the program")
+        verdict = _verdict(beside) if beside else None
+        return Rule.model_validate({**data, "id": rule_id, "family": family, "verdict": verdict})
+    except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
+        raise Trouble(f"rule {rule_id} does not load: {_short(error)}", f"see {path}") from error
+
+
+def _short(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in error.errors())
+    return " ".join(str(error).split())
+
+
+def _verdict(path: Traversable) -> Verdict:
+    stem = path.name.removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(f"dsv4deploy_rule_{stem}", Path(str(path)))
+    if spec is None or spec.loader is None:
+        raise Trouble(f"{path} cannot be loaded", "a rule in Python is a plain file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        verdict: Verdict = module.verdict
+    except Exception as error:
+        raise Trouble(f"{path} does not load: {error}", "it must define verdict(ask)") from error
+    return verdict

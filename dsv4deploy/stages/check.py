@@ -1,0 +1,269 @@
+"""Asks every rule about one launch: clear, found, or unknown and what would decide it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dsv4deploy.model.diagnostic import Diagnostic, Level, Related, Report, Unknown, Waived
+from dsv4deploy.model.effective import Effective
+from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.launch import Json, Launch, Provided, Setting
+from dsv4deploy.model.place import Place
+from dsv4deploy.model.rule import Condition, Evidence, Missing, Rule
+from dsv4deploy.stages.levels import level
+from dsv4deploy.stages.releases import SPELLINGS, version, within
+from dsv4deploy.stages.situation import Catalogue, Situation
+
+MOST_NAMES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A rule that the profile allows: which, why, and until when (`2026-12-31`, the last day on which it counts)."""
+
+    rule: str
+    reason: str
+    until: str | None = None
+    place: Place | None = None
+
+
+def check(
+    launch: Launch,
+    effective: Effective,
+    facts: Facts,
+    rules: Sequence[Rule],
+    *,
+    catalogue: Catalogue | None = None,
+    profile: Mapping[str, Json] | None = None,
+    waivers: Sequence[Waiver] = (),
+    today: str = "",
+) -> Report:
+    """Everything the rules say about `launch`, with what the profile waives set apart.
+
+    Args:
+        launch: what is to be started.
+        effective: what takes effect of it.
+        facts: what is known of node, engine and model.
+        rules: the catalogue and the team's own.
+        catalogue: the arguments of this engine version.
+        profile: the profile's own keys by path.
+        waivers: what the profile allows.
+        today: the date on which waivers are judged, `2026-12-31`.
+    """
+    situation = Situation(launch, facts, catalogue, effective=effective, profile=profile)
+    found, unknown = [], []
+    living = [rule for rule in rules if rule.stability != "retired"]
+    for rule in living:
+        try:
+            what = finds(rule, situation)
+        except Missing as missing:
+            unknown.append(Unknown(rule.id, missing.needs))
+        else:
+            if what is not None and not _provided(rule, situation):
+                found.append(_diagnostic(rule, what, situation))
+    return _waive(found, tuple(unknown), waivers, today, len(living))
+
+
+def strict(report: Report) -> Report:
+    """The same report with every warning an error."""
+    raised = (replace(d, level=Level.ERROR) if d.level is Level.WARNING else d for d in report.diagnostics)
+    return replace(report, diagnostics=tuple(raised))
+
+
+def finds(rule: Rule, situation: Situation) -> str | None:
+    """What the rule found, in words for its message (empty if its summary says it all); None if all is clear.
+
+    Raises:
+        Missing: facts that could still change the answer.
+    """
+    if not _all(rule.conditions, situation):
+        return None
+    return rule.verdict(situation.ask) if rule.verdict else ""
+
+
+def _all(conditions: Iterable[Condition], situation: Situation) -> bool:
+    """Whether all hold; a single no outweighs everything unknown."""
+    needs: dict[str, None] = {}
+    for condition in conditions:
+        try:
+            if not _holds(condition, situation):
+                return False
+        except Missing as missing:
+            needs.update(dict.fromkeys(missing.needs))
+    if needs:
+        raise Missing(*needs)
+    return True
+
+
+def _any(conditions: Iterable[Condition], situation: Situation) -> bool:
+    needs: dict[str, None] = {}
+    for condition in conditions:
+        try:
+            if _holds(condition, situation):
+                return True
+        except Missing as missing:
+            needs.update(dict.fromkeys(missing.needs))
+    if needs:
+        raise Missing(*needs)
+    return False
+
+
+def _holds(condition: Condition, situation: Situation) -> bool:
+    if condition.not_:
+        return not _holds(condition.not_, situation)
+    if condition.any_:
+        return _any(condition.any_, situation)
+    value = situation.ask(condition.subject)
+    if condition.set_ is not None:
+        return condition.set_ == (value is not None and value is not False and value != "")
+    return not (value is None and condition.env) and _compares(condition, value)
+
+
+def _compares(condition: Condition, value: Any) -> bool:  # noqa: ANN401 (an argument of the engine may hold anything)
+    if condition.in_ is not None:
+        return any(_same(value, one) for one in condition.in_)
+    if condition.within is not None:
+        return within(str(value), condition.within, condition.subject.partition(":")[2])
+    if condition.above is not None:
+        return _order(value, condition.above) > 0
+    if condition.below is not None:
+        return _order(value, condition.below) < 0
+    return _same(value, condition.is_)
+
+
+def _same(value: Any, wanted: Any) -> bool:  # noqa: ANN401 (an argument of the engine may hold anything)
+    if isinstance(wanted, bool):
+        return (
+            bool(value) is wanted if value is None or isinstance(value, bool) else str(value).lower() in _SPELT[wanted]
+        )
+    if isinstance(value, tuple):
+        return wanted in value
+    return bool(value == wanted) or (isinstance(value, str) and value == str(wanted))
+
+
+_SPELT: Final = {True: {"1", "true", "yes", "y"}, False: {"0", "false", "no", "n", ""}}
+
+
+def _order(value: Any, limit: float | str) -> int:  # noqa: ANN401 (an argument of the engine may hold anything)
+    """Less, equal or greater; text is compared as versions; a value that cannot be compared is never beyond."""
+    if isinstance(limit, str):
+        left, right = version(str(value)), version(limit)
+        return 0 if left is None or right is None else (left > right) - (left < right)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0
+    return (number > limit) - (number < limit)
+
+
+def _provided(rule: Rule, situation: Situation) -> Provided | None:
+    """What makes a rule about stock behaviour void on this launch, if anything does."""
+    if not rule.stock:
+        return None
+    asked = {*rule.subjects(), rule.at}
+    for provided in situation.launch.provided:
+        for kind, name in (("setting", provided.setting), ("env", provided.env)):
+            if (
+                name
+                and {f"{kind}:{name}", f"written:{name}"} & asked
+                and situation.ask(f"{kind}:{name}") == provided.value
+            ):
+                return provided
+    return None
+
+
+def _diagnostic(rule: Rule, what: str, situation: Situation) -> Diagnostic:
+    places = [(subject, place) for subject in (rule.at, *rule.related) if (place := _place(subject, situation.launch))]
+    first = places[0] if places else None
+    return Diagnostic(
+        rule=rule.id,
+        level=level(rule),
+        message=f"{rule.summary}: {what}" if what else rule.summary,
+        names=_names(rule, situation),
+        place=first[1] if first else None,
+        label=_said(first[0], situation) if first else "",
+        related=tuple(Related(place, _said(subject, situation)) for subject, place in places[1:]),
+        effect=rule.why,
+        evidence=tuple(_told(source) for source in sorted(rule.evidence, key=lambda source: source.against)),
+        remedy=rule.remedy,
+    )
+
+
+def _names(rule: Rule, situation: Situation) -> tuple[str, ...]:
+    subjects = rule.names or tuple(dict.fromkeys((rule.at, *rule.related)))
+    return tuple(name for subject in subjects if (name := _name(subject, situation.launch)))[:MOST_NAMES]
+
+
+def _name(subject: str, launch: Launch) -> str:
+    """A subject as the engine writes it; what is not there is `missing:`."""
+    kind, _, name = subject.partition(":")
+    if kind in {"setting", "written"}:
+        found = _setting(name, launch)
+        return found.flag if found else f"missing:{flag_of(name)}"
+    if kind == "env":
+        return name if name in launch.environment else f"missing:{name}"
+    return "" if kind == "trait" else subject
+
+
+def flag_of(dest: str) -> str:
+    """The flag of a dest that nobody wrote."""
+    return f"--{dest.replace('_', '-')}"
+
+
+def _setting(dest: str, launch: Launch) -> Setting | None:
+    return next((launch.settings[name] for name in SPELLINGS.get(dest, (dest,)) if name in launch.settings), None)
+
+
+def _place(subject: str, launch: Launch) -> Place | None:
+    kind, _, name = subject.partition(":")
+    if kind in {"setting", "written"}:
+        found = _setting(name, launch)
+        return found.place if found else None
+    variable = launch.environment.get(name) if kind == "env" else None
+    return variable.place if variable else None
+
+
+def _said(subject: str, situation: Situation) -> str:
+    kind, _, name = subject.partition(":")
+    if kind == "env":
+        return f"{name} is {situation.launch.environment[name].value}"
+    found, outcome = _setting(name, situation.launch), situation.outcome(name)
+    written = outcome.written
+    said = f"{found.flag if found else name} is {written}"
+    return said if outcome.needs or outcome.value == written else f"{said}, in effect {outcome.value}"
+
+
+def _told(source: Evidence) -> str:
+    where = ", ".join(part for part in (source.hardware, source.versions, source.date) if part)
+    word = f"against it, {source.grade}" if source.against else str(source.grade)
+    return f"{word}{f' ({where})' if where else ''}: {source.saw} [{source.ref}]"
+
+
+def _waive(
+    found: Sequence[Diagnostic], unknown: tuple[Unknown, ...], waivers: Sequence[Waiver], today: str, looked_at: int
+) -> Report:
+    living = [waiver for waiver in waivers if not _ran_out(waiver, today)]
+    allowed = {waiver.rule: waiver for waiver in living}
+    waived = tuple(Waived(d, allowed[d.rule].reason, allowed[d.rule].until) for d in found if d.rule in allowed)
+    speaking = [d for d in found if d.rule not in allowed]
+    idle = [w for w in living if w.rule not in {d.rule for d in found} | {u.rule for u in unknown}]
+    speaking += [_about_waiver(w, "allows nothing: the rule finds nothing here", "take it out") for w in idle]
+    gone = [waiver for waiver in waivers if _ran_out(waiver, today)]
+    speaking += [_about_waiver(w, f"ran out on {w.until}", "take it out, or give a new date and reason") for w in gone]
+    return Report(tuple(speaking), unknown, waived, looked_at)
+
+
+def _ran_out(waiver: Waiver, today: str) -> bool:
+    return waiver.until is not None and today > waiver.until
+
+
+def _about_waiver(waiver: Waiver, message: str, remedy: str) -> Diagnostic:
+    return Diagnostic(
+        rule="waiver",
+        level=Level.WARNING,
+        message=f"the waiver of {waiver.rule} {message}",
+        names=("profile:waivers",),
+        place=waiver.place,
+        effect="A waiver that nobody needs hides the next real finding.",
+        remedy=remedy,
+    )

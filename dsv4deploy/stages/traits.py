@@ -1,0 +1,123 @@
+"""What follows from facts and arguments together: the model's family, how its weights are stored, how many GPUs."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dsv4deploy.model.rule import Ask, Missing
+from dsv4deploy.stages.releases import within
+
+FAMILIES: Final = {
+    "deepseek_v4": "deepseek-v4",
+    "deepseek_v41": "deepseek-v4.1",
+    "deepseek_v3": "deepseek-v3",
+    "deepseek_v32": "deepseek-v3.2",
+    "glm_moe_dsa": "glm-dsa",
+    "glm4_moe": "glm-4",
+    "kimi_k2": "kimi-k2",
+    "kimi_k25": "kimi-k2",
+    "gpt_oss": "gpt-oss",
+    "minimax_m2": "minimax-m2",
+    "qwen3_5_moe": "qwen3.5",
+}
+ARCHITECTURES: Final = {
+    "DeepseekV4ForCausalLM": "deepseek-v4",
+    "DeepseekV3ForCausalLM": "deepseek-v3",
+    "DeepseekV32ForCausalLM": "deepseek-v3.2",
+    "GlmMoeDsaForCausalLM": "glm-dsa",
+    "Glm4MoeForCausalLM": "glm-4",
+    "KimiK25ForConditionalGeneration": "kimi-k2",
+    "GptOssForCausalLM": "gpt-oss",
+    "MiniMaxM2ForCausalLM": "minimax-m2",
+    "Qwen3_5MoeForConditionalGeneration": "qwen3.5",
+}
+ATTENTION: Final = {
+    "deepseek-v4": "dsv4",
+    "deepseek-v4.1": "dsv4",
+    "deepseek-v3.2": "dsa",
+    "glm-dsa": "dsa",
+    "deepseek-v3": "mla",
+    "kimi-k2": "mla",
+}
+# Which torch a release pins (package metadata); a patched build may differ.
+TORCH_PINS: Final = ((">=0.5.22", "2.14.1"), (">=0.5.18", "2.13.0"), (">=0.5.11", "2.11.0"), (">=0.5.6", "2.9.1"))
+
+
+def known(ask: Ask, subject: str) -> Any:  # noqa: ANN401 (whatever the subject holds)
+    """The answer, or None where nobody knows it."""
+    try:
+        return ask(subject)
+    except Missing:
+        return None
+
+
+def family(ask: Ask) -> str:
+    """The model's family: by `model_type`, else by its architecture class."""
+    if kind := known(ask, "fact:model.model_type"):
+        return FAMILIES.get(kind, str(kind))
+    for name in known(ask, "fact:model.architectures") or ():
+        if name in ARCHITECTURES:
+            return ARCHITECTURES[name]
+    raise Missing("model.model_type")
+
+
+def attention(ask: Ask) -> str:
+    """How the model attends: `dsv4`, `dsa`, `mla`, or `mha` for every other family."""
+    return ATTENTION.get(ask("trait:family"), "mha")
+
+
+def weights(ask: Ask) -> str:
+    """How the expert weights are stored: nvfp4, hybrid-nvfp4, mxfp4-experts, mxfp4, fp8, or the method's own name."""
+    method = known(ask, "fact:model.quant_method")
+    algorithms = {known(ask, "fact:model.quant_algo"), known(ask, "fact:model.moe_quant_algo")}
+    if method is None:
+        if ask("written:quantization") in {"modelopt_fp4", "fp8", "awq", "gptq_marlin", "mxfp4"}:
+            method = ask("written:quantization")
+        else:
+            raise Missing("model.quant_method")
+    if "MIXED_PRECISION" in algorithms:
+        return "hybrid-nvfp4" if "NVFP4" in algorithms else "modelopt_mixed"
+    if method == "modelopt_fp4" or "NVFP4" in algorithms:
+        return "nvfp4"
+    if method == "fp8" and str(known(ask, "fact:model.experts_dtype")).lower() in {"mxfp4", "fp4", "mx_fp4"}:
+        return "mxfp4-experts"
+    return str(method)
+
+
+def world(ask: Ask) -> int:
+    """How many GPUs one engine takes over all its nodes."""
+    return int(ask("setting:tp_size")) * int(ask("setting:pp_size"))
+
+
+def devices(ask: Ask) -> int:
+    """How many GPUs of this node one engine takes."""
+    return -(-int(ask("trait:world")) // int(ask("setting:nnodes")))
+
+
+def attention_dp(ask: Ask) -> bool:
+    """Whether attention is data parallel: more than one group of it."""
+    if int(ask("written:attn_dp_size") or 1) > 1:
+        return True
+    return bool(ask("written:enable_dp_attention")) and int(ask("written:dp_size") or 1) > 1
+
+
+def torch(ask: Ask) -> str:
+    """The version of torch: as read, else as the engine's release pins it."""
+    if found := known(ask, "fact:torch"):
+        return re.sub(r"[+ ].*", "", found)
+    release = ask("fact:engine_version")
+    for versions, pinned in TORCH_PINS:
+        if within(release, versions):
+            return pinned
+    raise Missing("torch")
+
+
+TRAITS: Mapping[str, Callable[[Ask], Any]] = {
+    "family": family,
+    "attention": attention,
+    "weights": weights,
+    "world": world,
+    "devices": devices,
+    "attention_dp": attention_dp,
+    "torch": torch,
+}
