@@ -44,7 +44,7 @@ class ModelFacts(Frozen):
     tensor_dtypes: tuple[str, ...] | None = None
     has_scale_tensors: bool | None = None
     has_mtp: bool | None = None
-    bundled_draft: bool | None = None
+    bundled_draft: Text = Field(None, description="its kind, `dspark`")
     index_complete: bool | None = None
     missing_shards: tuple[str, ...] | None = None
     truncated_shards: tuple[str, ...] | None = None
