@@ -1,0 +1,169 @@
+"""What `config.json` and `hf_quant_config.json` say: the facts of a model and the shape of its attention."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dsv4deploy.model.checkpoint import Geometry
+
+Tree = Mapping[str, Any]
+QUANT_METHODS = {"NVFP4": "modelopt_fp4", "FP8": "modelopt_fp8", "MIXED_PRECISION": "modelopt_mixed"}
+EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The two texts of one model, the language model's part of a multimodal one on top."""
+
+    whole: Tree
+    quantization: Tree
+
+    @property
+    def text(self) -> Tree:
+        """The part that describes the language model."""
+        for key in ("text_config", "llm_config", "language_config"):
+            if isinstance(self.whole.get(key), Mapping):
+                return {**self.whole, **self.whole[key]}
+        return self.whole
+
+    def number(self, *keys: str) -> int | None:
+        """The first of these that is a whole number."""
+        return next((found for key in keys if (found := _whole(self.text.get(key))) is not None), None)
+
+
+def read_config(whole: Tree, quantization: Tree) -> Config:
+    """The configuration from the trees of `config.json` and `hf_quant_config.json` (empty if there is none)."""
+    inside = whole.get("quantization_config")
+    if not isinstance(inside, Mapping):
+        inside = Config(whole, {}).text.get("quantization_config")
+    beside = quantization.get("quantization")
+    own = inside if isinstance(inside, Mapping) else {}
+    return Config(whole, {**(beside if isinstance(beside, Mapping) else {}), **own})
+
+
+def model_facts(config: Config) -> dict[str, object]:
+    """Keys of `ModelFacts` that the configuration decides."""
+    text = config.text
+    heads, hidden = config.number("num_attention_heads"), config.number("hidden_size")
+    return {
+        # The checkpoint's own type, not the language model's inside it: it is what SGLang looks at.
+        "model_type": _word(config.whole.get("model_type")),
+        "architectures": _words(config.whole.get("architectures")),
+        "num_attention_heads": heads,
+        "num_key_value_heads": config.number("num_key_value_heads"),
+        "num_hidden_layers": config.number("num_hidden_layers"),
+        "hidden_size": hidden,
+        "head_dim": config.number("head_dim") or (hidden // heads if hidden and heads else None),
+        "vocab_size": config.number("vocab_size"),
+        "n_routed_experts": config.number(*EXPERTS),
+        "moe_intermediate_size": config.number("moe_intermediate_size"),
+        "intermediate_size": config.number("intermediate_size"),
+        "qk_rope_head_dim": config.number("qk_rope_head_dim"),
+        "max_position_embeddings": config.number("max_position_embeddings"),
+        **quantization_facts(config),
+        "experts_dtype": _experts_dtype(config),
+        "bundled_draft": next((kind for kind in ("dspark", "dflash") if any(kind in key for key in text)), None),
+    }
+
+
+def quantization_facts(config: Config) -> dict[str, object]:
+    """The kind of quantization, under the names that SGLang gives them; nothing for an unquantized model."""
+    quant = config.quantization
+    algo = _word(quant.get("quant_algo"))
+    method = _word(quant.get("quant_method"))
+    if method is None or (method == "modelopt" and algo in {"NVFP4", "FP8"}):
+        method = QUANT_METHODS.get(algo or "", method)
+    block = quant.get("weight_block_size")
+    return {
+        "quant_method": method,
+        "quant_algo": algo,
+        "moe_quant_algo": _word(quant.get("moe_quant_algo")),
+        "weight_block_size": tuple(block) if isinstance(block, list) and all(map(_is_whole, block)) else None,
+    }
+
+
+def _experts_dtype(config: Config) -> str | None:
+    facts = quantization_facts(config)
+    if "NVFP4" in (facts["moe_quant_algo"], facts["quant_algo"]):
+        return "nvfp4"
+    if facts["quant_method"] == "mxfp4" or config.text.get("expert_dtype") == "fp4":
+        return "mxfp4"
+    return _word(config.text.get("expert_dtype"))
+
+
+def geometry(config: Config) -> Geometry:
+    """The shape of the model; what the configuration does not say stays unknown."""
+    number, text = config.number, config.text
+    layers, heads, hidden = number("num_hidden_layers"), number("num_attention_heads"), number("hidden_size")
+    ratios = text.get("compress_ratios")
+    attention = "compressed" if ratios else "mla" if number("kv_lora_rank") else "gqa" if heads else None
+    window = number("sliding_window", "window_size") if text.get("use_sliding_window", True) else None
+    kinds = _layer_kinds(config, layers)
+    return Geometry.model_validate(
+        {
+            "attention": attention,
+            "layers": layers,
+            "hidden_size": hidden,
+            "vocab_size": number("vocab_size"),
+            "max_positions": number("max_position_embeddings"),
+            "heads": heads,
+            "kv_heads": number("num_key_value_heads") or heads,
+            "head_dim": number("head_dim") or (hidden // heads if hidden and heads else None),
+            "v_head_dim": number("v_head_dim"),
+            "q_lora_rank": number("q_lora_rank"),
+            "kv_lora_rank": number("kv_lora_rank"),
+            "o_lora_rank": number("o_lora_rank"),
+            "o_groups": number("o_groups"),
+            "nope_dim": number("qk_nope_head_dim"),
+            "rope_dim": number("qk_rope_head_dim"),
+            "index_heads": number("index_n_heads"),
+            "index_head_dim": number("index_head_dim"),
+            "compress_ratios": tuple(ratios) if isinstance(ratios, list) and all(map(_is_whole, ratios)) else None,
+            "hyper_connections": number("hc_mult"),
+            "window": window,
+            "window_layers": kinds.count("sliding_attention") if window else None,
+            "linear_layers": kinds.count("linear_attention") or None,
+            "linear_key_heads": number("linear_num_key_heads"),
+            "linear_value_heads": number("linear_num_value_heads"),
+            "linear_key_dim": number("linear_key_head_dim"),
+            "linear_value_dim": number("linear_value_head_dim"),
+            "linear_conv": number("linear_conv_kernel_dim"),
+            "intermediate": number("intermediate_size"),
+            "moe_intermediate": number("moe_intermediate_size", "intermediate_size"),
+            "experts": number(*EXPERTS),
+            "experts_per_token": number("num_experts_per_tok", "num_experts_per_token", "moe_topk"),
+            "shared_experts": number("n_shared_experts", "num_shared_experts"),
+            "dense_layers": number("first_k_dense_replace"),
+            "draft_layers": number("num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers"),
+            "tied_embeddings": text.get("tie_word_embeddings") is True,
+        }
+    )
+
+
+def _layer_kinds(config: Config, layers: int | None) -> list[str]:
+    kinds = config.text.get("layer_types")
+    if isinstance(kinds, list):
+        return [str(kind) for kind in kinds][:layers]
+    every = config.number("full_attention_interval")
+    if every and layers and config.number("linear_num_value_heads"):
+        return ["full_attention" if (layer + 1) % every == 0 else "linear_attention" for layer in range(layers)]
+    pattern = config.text.get("hybrid_layer_pattern")
+    if isinstance(pattern, list):
+        return ["sliding_attention" if kind else "full_attention" for kind in pattern][:layers]
+    return []
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _whole(value: object) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _words(value: object) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, list) else None
