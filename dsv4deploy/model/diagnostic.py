@@ -1,5 +1,6 @@
 """What is told to the user: anything that validate, render, plan or a check has to say."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -81,3 +82,15 @@ class Report:
     def blocks(self) -> bool:
         """Whether anything stands at error level."""
         return any(d.level is Level.ERROR for d in self.diagnostics)
+
+
+class Refused(Exception):  # noqa: N818 (the user's text is refused; it is no error of ours)
+    """Diagnostics that stop the flow: nothing can be made of what was written.
+
+    `sources` holds the lines of the texts that their places point into.
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__("; ".join(diagnostic.message for diagnostic in diagnostics))
+        self.diagnostics = tuple(diagnostics)
+        self.sources = sources

@@ -1,0 +1,225 @@
+"""What Pydantic found, in words for the person who wrote it."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.document import KeyPath, Merged, Tree, dotted
+from dsv4deploy.model.nearest import nearest
+from dsv4deploy.model.place import Place
+from dsv4deploy.source import schema
+
+_KINDS = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "a string",
+    "path_type": "a path",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "dataclass_type": "a mapping",
+    "none_required": "null",
+}
+_CHOICES = ("literal_error", "enum")
+_BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+_CHOICE = re.compile(r"'((?:[^'\\\\]|\\\\.)*)'|([^\s',]+)(?=,| or |$)")
+_YES = {"yes", "on", "y", "true", "1"}
+_NO = {"no", "off", "n", "false", "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """One error of Pydantic's at its key path, and the first union on the way with the member that was tried."""
+
+    error: ErrorDetails
+    path: KeyPath
+    union: KeyPath | None = None
+    member: str = ""
+
+    @property
+    def is_of_another_kind(self) -> bool:
+        return self.error["type"] in _KINDS or self.error["type"] in _CHOICES
+
+
+def told(group: Sequence[Misfit], merged: Merged, model: type[BaseModel]) -> Diagnostic:
+    """The diagnostic for misfits of one value: one, or those of all members of a union."""
+    one = group[0]
+    telling = _Telling(merged, model, one, dotted(one.path) or "the profile")
+    kind = one.error["type"]
+    if len(group) > 1 or kind in _KINDS:
+        return telling.wrong_type([word for misfit in group for word in _expected(misfit.error)])
+    for kinds, tell in _TELLERS:
+        if kind in kinds:
+            return tell(telling)
+    return telling.invalid()
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    merged: Merged
+    model: type[BaseModel]
+    misfit: Misfit
+    name: str
+
+    def wrong_type(self, expected: Sequence[str]) -> Diagnostic:
+        value = self.misfit.error["input"]
+        wanted = " or ".join(dict.fromkeys(expected))
+        remedy = _mended(value, expected, self.merged.written(self.misfit.path))
+        return self._diagnostic("wrong-type", f"{self.name}: expected {wanted}, got {_got(value)}", remedy)
+
+    def unknown_key(self) -> Diagnostic:
+        *above, key = self.misfit.path
+        known = schema.known_keys(self.model, tuple(above), frozenset({self.misfit.member}))
+        near = nearest(str(key), known)
+        inside = f" in {dotted(tuple(above))}" if above else ""
+        message = f"unknown key {key}{inside}" + (f"; did you mean {near}?" if near else "")
+        place = self.merged.keys.get(self.misfit.path)
+        return self._diagnostic(
+            "unknown-key",
+            message,
+            f"known here: {', '.join(known)}",
+            place,
+            f"did you mean {near}?" if near else "unknown here",
+        )
+
+    def missing_key(self, key: str = "") -> Diagnostic:
+        path = (*self.misfit.path, key) if key else self.misfit.path
+        place = self.merged.keys.get(path[:-1]) or self.merged.place(path[:-1])
+        info = schema.field(self.model, path)
+        about = f": {info.description}" if info and info.description else ""
+        owner = dotted(path[:-1]) or "the profile"
+        return self._diagnostic(
+            "missing-key",
+            f"{owner} lacks {path[-1]}",
+            f"add `{path[-1]}:`{about}",
+            place,
+            f"{path[-1]} is missing here",
+        )
+
+    def missing(self) -> Diagnostic:
+        if isinstance(self.misfit.path[-1], int):
+            return self.invalid()
+        return self.missing_key()
+
+    def missing_tag(self) -> Diagnostic:
+        return self.missing_key(str(self.misfit.error["ctx"]["discriminator"]).strip("'"))
+
+    def out_of_range(self) -> Diagnostic:
+        info = schema.field(self.model, self.misfit.path)
+        limits = schema.limits(info) or self.misfit.error["msg"].removeprefix("Input should be ")
+        unit = schema.unit(info)
+        value = self.merged.written(self.misfit.path) or self.misfit.error["input"]
+        message = f"{self.name} is {value}, out of range: {limits}" + (f" ({unit})" if unit else "")
+        return self._diagnostic("out-of-range", message, "")
+
+    def wrong_choice(self) -> Diagnostic:
+        choices = _choices(self.misfit.error["ctx"].get("expected", ""))
+        return self._choice(self.misfit.path, self.misfit.error["input"], choices)
+
+    def wrong_tag(self) -> Diagnostic:
+        context = self.misfit.error["ctx"]
+        path = (*self.misfit.path, context["discriminator"].strip("'"))
+        return self._choice(path, context["tag"], _choices(context["expected_tags"]))
+
+    def invalid(self) -> Diagnostic:
+        said = self.misfit.error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+        said = _FORMS.get(self.misfit.error["type"], said).format_map(self.misfit.error.get("ctx", {}))
+        value = self.misfit.error["input"]
+        shown = "" if isinstance(value, dict | list) else f" is {_shown(value)}"
+        return self._diagnostic("invalid-value", f"{self.name}{shown}: {said}", "")
+
+    def _choice(self, path: KeyPath, value: Tree, choices: Sequence[str]) -> Diagnostic:
+        near = nearest(str(value), choices)
+        message = f"{dotted(path)} cannot be {_shown(value)}" + (f"; did you mean {near}?" if near else "")
+        remedy = f"one of {', '.join(sorted(choices))}" if len(choices) > 1 else f"write {''.join(choices)}"
+        return self._diagnostic("invalid-value", message, remedy, self.merged.values.get(path))
+
+    def _diagnostic(
+        self, rule: str, message: str, remedy: str, place: Place | None = None, label: str = ""
+    ) -> Diagnostic:
+        info = schema.field(self.model, self.misfit.path)
+        about = label or (info.description if info else "") or ""
+        place = place or self.merged.place(self.misfit.path)
+        names = (f"profile:{dotted(self.misfit.path)}",)
+        return Diagnostic(rule, Level.ERROR, message, names, place, about, remedy=remedy)
+
+
+_TELLERS: tuple[tuple[tuple[str, ...], Callable[[_Telling], Diagnostic]], ...] = (
+    (("extra_forbidden",), _Telling.unknown_key),
+    (("missing",), _Telling.missing),
+    (("union_tag_not_found",), _Telling.missing_tag),
+    (("union_tag_invalid",), _Telling.wrong_tag),
+    (_BOUNDS, _Telling.out_of_range),
+    (_CHOICES, _Telling.wrong_choice),
+)
+_FORMS = {
+    "missing": "an item is missing",
+    "too_short": "at least {min_length} items are needed, {actual_length} given",
+    "too_long": "at most {max_length} items are possible, {actual_length} given",
+    "string_too_short": "at least {min_length} characters are needed",
+    "string_too_long": "at most {max_length} characters are possible",
+    "string_pattern_mismatch": "it must match {pattern}",
+    "multiple_of": "it must be a multiple of {multiple_of}",
+}
+
+
+def _expected(error: ErrorDetails) -> list[str]:
+    if error["type"] in _CHOICES:
+        return _choices(error["ctx"].get("expected", ""))
+    return [_KINDS.get(error["type"], error["msg"].removeprefix("Input should be "))]
+
+
+def _choices(expected: str) -> list[str]:
+    """`'one', 'two' or 3`, as Pydantic writes it, as a list."""
+    return [quoted or bare for quoted, bare in _CHOICE.findall(expected) if (quoted or bare) != "or"]
+
+
+def _got(value: Tree) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return f"the boolean {_shown(value)}"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    if isinstance(value, str):
+        return f"the string {_shown(value)}"
+    return "a mapping" if isinstance(value, dict) else "a list"
+
+
+def _shown(value: Tree) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _mended(value: Tree, expected: Sequence[str], written: str) -> str:
+    """How to write `value` so that it is of an expected kind, if that can be told."""
+    if value is None:
+        return "write a value, or remove the line"
+    if isinstance(value, str):
+        return _unquoted(value, expected)
+    if "a string" in expected and not isinstance(value, dict | list):
+        return f'quote it: "{written or value}"'
+    if "a whole number" in expected and isinstance(value, float) and value.is_integer():
+        return f"write {int(value)}"
+    if "a list" in expected and not isinstance(value, dict):
+        return f"write [{written or value}]"
+    return ""
+
+
+def _unquoted(value: str, expected: Sequence[str]) -> str:
+    if "true or false" in expected and value.lower() in _YES | _NO:
+        return f"write {'true' if value.lower() in _YES else 'false'}"
+    number = r"[-+]?[0-9]+" if "a number" not in expected else r"[-+]?[0-9]*\.?[0-9]+"
+    if {"a whole number", "a number"} & set(expected) and re.fullmatch(number, value):
+        return f"remove the quotes: {value}"
+    return f"write [{value}]" if "a list" in expected else ""

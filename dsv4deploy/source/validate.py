@@ -1,0 +1,103 @@
+"""A merged tree becomes an instance of a Pydantic model, or a diagnostic for everything that does not fit, in its place.
+
+Single values are never converted: `"4"` is no number, 4.0 no whole one, `"yes"` no boolean.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from dsv4deploy.model.diagnostic import Diagnostic, Refused
+from dsv4deploy.model.document import KeyPath, Merged, Tree
+from dsv4deploy.source.misfits import Misfit, told
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def validate(merged: Merged, model: type[M]) -> M:
+    """The instance of `model` that `merged` describes.
+
+    Raises:
+        Refused: with everything that does not fit.
+    """
+    try:
+        # Strict in the way of JSON: no single value is converted, but a list may become a tuple.
+        return model.model_validate_json(json.dumps(merged.tree), strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+    raise Refused(sorted(_diagnostics(found, merged, model), key=_reading_order), merged.sources)
+
+
+def _diagnostics(errors: Sequence[ErrorDetails], merged: Merged, model: type[BaseModel]) -> Iterator[Diagnostic]:
+    for group in _groups([_located(error, merged.tree) for error in errors]):
+        yield told(group, merged, model)
+
+
+def _located(error: ErrorDetails, tree: Tree) -> Misfit:
+    """The key path in a `loc`, which also holds the names of union members that were tried."""
+    loc = tuple(step for step in error["loc"] if step != "[key]")
+    last: KeyPath = ()
+    if error["type"] in ("missing", "extra_forbidden") and loc:
+        loc, last = loc[:-1], loc[-1:]
+    wanted = None if error["type"] == "extra_forbidden" else error["input"]
+    walks = list(_walks(loc, tree, ()))
+    exact = [walk for walk in walks if wanted is not None and walk[1] == wanted]
+    path, _ = (exact or walks)[0]
+    return Misfit(error, (*path, *last), *_tried(loc, path))
+
+
+def _walks(loc: KeyPath, tree: Tree, path: KeyPath) -> Iterator[tuple[KeyPath, Tree]]:
+    """Every way to read `loc` as a path into `tree`, passing over steps that are no keys; the most literal first."""
+    if not loc:
+        yield path, tree
+        return
+    step, rest = loc[0], loc[1:]
+    for child in _children(tree, step):
+        yield from _walks(rest, child, (*path, step))
+    if isinstance(step, str):
+        yield from _walks(rest, tree, path)
+
+
+def _children(tree: Tree, step: str | int) -> list[Tree]:
+    """The value below `tree` that `step` names: one, or none."""
+    if isinstance(tree, dict):
+        return [tree[step]] if isinstance(step, str) and step in tree else []
+    return tree[step : step + 1] if isinstance(tree, list) and isinstance(step, int) else []
+
+
+def _tried(loc: KeyPath, path: KeyPath) -> tuple[KeyPath | None, str]:
+    """Where the first union on the way is, and which of its members was tried; (None, "") if there is none."""
+    for index, step in enumerate(loc):
+        if index >= len(path) or path[index] != step:
+            return path[:index], str(step)
+    return None, ""
+
+
+def _groups(misfits: Sequence[Misfit]) -> Iterator[list[Misfit]]:
+    """What is told together: a union that nothing fits is one diagnostic, or those of the member that was meant."""
+    unions: dict[KeyPath, dict[str, list[Misfit]]] = defaultdict(lambda: defaultdict(list))
+    for misfit in misfits:
+        if misfit.union is None:
+            yield [misfit]
+        else:
+            unions[misfit.union][misfit.member].append(misfit)
+    for union, members in unions.items():
+        entered = [found for found in members.values() if not any(_turned_away(misfit, union) for misfit in found)]
+        if entered:
+            for misfit in min(entered, key=len):
+                yield [misfit]
+        else:
+            yield [misfit for found in members.values() for misfit in found if misfit.path == union]
+
+
+def _turned_away(misfit: Misfit, union: KeyPath) -> bool:
+    """Whether the value is not of this member's kind at all (a list where a number is wanted, another `kind:`)."""
+    return misfit.path == union and misfit.is_of_another_kind
+
+
+def _reading_order(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return (diagnostic.place is not None, diagnostic.place, diagnostic.rule, diagnostic.message)
