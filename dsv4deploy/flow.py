@@ -2,13 +2,26 @@
 
 import posixpath
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related
+from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
 from dsv4deploy.model.document import Document, Merged, Tree
+from dsv4deploy.model.effective import Effective
+from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.history import UnknownVersionError
+from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Texts
+from dsv4deploy.model.ports import Catalogues, Texts
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
+from dsv4deploy.source.validate import validate
+from dsv4deploy.stages.check import Waiver, check
+from dsv4deploy.stages.effective import effective
+from dsv4deploy.stages.launch import lower
+from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 
 _LONGEST_CHAIN = 16
@@ -35,6 +48,91 @@ def chain(texts: Texts, path: str) -> tuple[Document, ...]:
     while EXTENDS in _mapping(documents[-1]):
         documents.append(_base(texts, documents))
     return tuple(reversed(documents))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a command line says about one profile: the file, what is laid over it, and what is known beside it."""
+
+    path: str
+    variants: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    facts: Facts = Facts()
+    waivers: tuple[Waiver, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the house knows, and the day on which it is asked (`2026-12-31`)."""
+
+    catalogues: Catalogues
+    rules: Sequence[Rule]
+    today: str
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One profile, looked at from all sides."""
+
+    profile: Profile
+    merged: Merged
+    launch: Launch
+    catalogue: Catalogue
+    facts: Facts
+    effective: Effective
+    report: Report
+
+
+def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
+    """Read, resolve, lower and check the profile that `asked` names.
+
+    Raises:
+        Refused: it has no shape that could be judged.
+        Trouble: it cannot be read.
+    """
+    merged = merged_profile(texts, asked.path, asked.variants, asked.sets)
+    profile = validate(merged, Profile)
+    catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
+    lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
+    facts = laid_over(facts_of(profile), asked.facts)
+    settled = effective(lowered.launch, catalogue, facts)
+    report = check(
+        lowered.launch,
+        settled,
+        facts,
+        knowledge.rules,
+        catalogue=catalogue,
+        waivers=(*_waivers(profile, merged), *asked.waivers),
+        today=knowledge.today,
+    )
+    told = (*lowered.diagnostics, *report.diagnostics)
+    return Looked(profile, merged, lowered.launch, catalogue, facts, settled, replace(report, diagnostics=told))
+
+
+def _catalogue(catalogues: Catalogues, profile: Profile, merged: Merged, path: str) -> Catalogue:
+    engine = profile.engine
+    file = posixpath.join(posixpath.dirname(path), engine.catalogue) if engine.catalogue else None
+    try:
+        return catalogues.of(engine.version, file)
+    except UnknownVersionError as unknown:
+        found = Diagnostic(
+            "unknown-version",
+            Level.ERROR,
+            f"nothing is known of SGLang {engine.version}",
+            ("profile:engine.version",),
+            merged.place(("engine", "version")),
+            f"the nearest known release is {unknown.nearest}",
+            effect="no flag and no rule could be judged",
+            remedy="use a known release, or name a catalogue as engine.catalogue: dsv4deploy flags extract VENV -o FILE",
+        )
+        raise Refused((found,), merged.sources) from None
+
+
+def _waivers(profile: Profile, merged: Merged) -> tuple[Waiver, ...]:
+    return tuple(
+        Waiver(waiver.rule, waiver.reason, waiver.until, merged.place(("waivers", index)))
+        for index, waiver in enumerate(profile.waivers)
+    )
 
 
 def _base(texts: Texts, documents: Sequence[Document]) -> Document:

@@ -2,6 +2,9 @@
 
 from typing import Protocol
 
+from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.history import History
+
 
 class Texts(Protocol):
     """Files that a person wrote."""
@@ -11,5 +14,23 @@ class Texts(Protocol):
 
         Raises:
             Trouble: there is no such file, it is no file, it may not be read, or it is larger than a text can be.
+        """
+        ...
+
+
+class Catalogues(Protocol):
+    """Flag catalogues of engine versions."""
+
+    @property
+    def history(self) -> History:
+        """Every known release."""
+        ...
+
+    def of(self, version: str, path: str | None) -> Catalogue:
+        """The catalogue in the file at `path`, or that of the release `version`.
+
+        Raises:
+            UnknownVersionError: no such release is known.
+            Trouble: the file cannot be read.
         """
         ...

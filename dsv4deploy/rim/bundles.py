@@ -39,7 +39,11 @@ def read(folder: Path) -> Mapping[str, bytes]:
         Trouble: it cannot be read.
     """
     try:
-        return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()} if folder.exists() else {}
+        return (
+            {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+            if folder.exists()
+            else {}
+        )
     except OSError as error:
         raise Trouble(f"{folder} cannot be read: {error.strerror}") from None
 

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from dsv4deploy.flags import history
 from dsv4deploy.model.flag import Catalogue
-from dsv4deploy.model.history import merged
+from dsv4deploy.model.history import History, merged
 from dsv4deploy.model.history_data import HISTORY, catalogue_data, catalogue_from, overlay_from
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.rim.engine_source import read_engine
@@ -52,6 +52,24 @@ def read_catalogue(path: Path) -> Catalogue:
         raise Trouble(f"{path} cannot be read: {problem.strerror}", remedy) from problem
     except (ValueError, AttributeError) as problem:
         raise Trouble(f"{path} is no flag catalogue: {problem}", remedy) from problem
+
+
+class Catalogues:
+    """The catalogues that ship with the house, and those that a profile names."""
+
+    @property
+    def history(self) -> History:
+        """Every known release."""
+        return history()
+
+    def of(self, version: str, path: str | None) -> Catalogue:
+        """The catalogue in the file at `path`, or that of the release `version`.
+
+        Raises:
+            UnknownVersionError: no such release is known.
+            Trouble: the file cannot be read.
+        """
+        return read_catalogue(Path(path)) if path else history().at(version)
 
 
 def catalogue_text(catalogue: Catalogue) -> str:

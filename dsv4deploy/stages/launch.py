@@ -2,134 +2,162 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
 
+from dsv4deploy.model.argv import ArgvError, Given
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related
 from dsv4deploy.model.document import KeyPath, Merged, dotted
-from dsv4deploy.model.flag import Catalogue, Flag, Life
-from dsv4deploy.model.launch import Json, Launch, Provided, Setting, Variable
+from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.history import History
+from dsv4deploy.model.launch import Launch, Provided, Setting, Variable
+from dsv4deploy.model.place import Place
 from dsv4deploy.model.profile import Engine, Env, Profile, Provides, Says
-from dsv4deploy.source.argv import spelled
-
-# These fields are not one flag each; `_graphs` and `_attention_dp` know what they become.
-DECODE, PREFILL = ("cuda_graph", "decode"), ("cuda_graph", "prefill")
-ATTENTION_DP = ("parallel", "attention_dp")
+from dsv4deploy.source.argv import parse, spelled
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """One thing that the profile asks for: the spellings to choose from, the value, and where it was written."""
+class Lowered:
+    """What a profile starts, and what is wrong with the words that say it."""
+
+    launch: Launch
+    diagnostics: tuple[Diagnostic, ...]
+    # Errors of the argument words, each with the place of the value that it is about.
+    errors: tuple[tuple[ArgvError, Place | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The words that one field of the profile becomes."""
 
     path: KeyPath
-    flags: tuple[str, ...]
-    value: Json
+    words: tuple[str, ...]
+
+
+def lower(profile: Profile, merged: Merged, catalogue: Catalogue, history: History) -> Lowered:
+    """What `profile` starts with the engine version of `catalogue`."""
+    lowering = _Lowering(merged, catalogue, history)
+    for path, metadata, value in _leaves(profile):
+        for note in metadata:
+            if isinstance(note, Says) and not (isinstance(value, bool) and value != note.when):
+                lowering.say(path, note.flags, True if isinstance(value, bool) else value)
+            elif isinstance(note, Env):
+                lowering.export(note.name, value, path)
+    _attention_dp(profile, lowering)
+    _graphs(profile, lowering)
+    _devices(profile, lowering)
+    variables: Mapping[KeyPath, Mapping[str, Any]] = {
+        ("nccl", "env"): profile.nccl.env,
+        ("kernels", "toggles"): profile.kernels.toggles,
+        ("env",): profile.env,
+    }
+    for section, named in variables.items():
+        for name, value in named.items():
+            lowering.export(name, value, (*section, name))
+    for name in sorted(profile.args):
+        lowering.add(name, profile.args[name])
+    return lowering.lowered(profile.engine)
 
 
 @dataclass(slots=True)
-class Lowering:
-    """What has been gathered so far; only ever grows."""
-
+class _Lowering:
     merged: Merged
     catalogue: Catalogue
-    lives: Mapping[str, Life]
-    settings: dict[str, Setting] = field(default_factory=dict)
+    history: History
+    said: list[Said] = field(default_factory=list)
     environment: dict[str, Variable] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
-    def set(self, wish: Wish) -> None:
-        """Add the flag that fulfils `wish`, or say why there is none."""
-        flag = next((known for name in wish.flags if (known := self.catalogue.flag(name)) and _usable(known)), None)
-        if flag is None:
-            self.diagnostics.append(self._not_here(wish))
-            return
-        place = self.merged.place(wish.path)
-        setting = Setting(flag.dest, wish.value, flag.name, dotted(wish.path), place, spelled(flag, wish.value))
-        if before := self.settings.get(flag.dest):
-            self._twice(flag.name, before, setting)
+    def say(self, path: KeyPath, names: tuple[str, ...], value: object) -> None:
+        """Say `value` with the first of `names` that this version has."""
+        flag = next((known for name in names if (known := self.catalogue.flag(name)) and known.action in _USABLE), None)
+        if flag:
+            self.said.append(Said(path, _words(flag.name, value)))
         else:
-            self.settings[flag.dest] = setting
+            self.diagnostics.append(self._not_here(path, names))
 
-    def export(self, name: str, value: str, path: KeyPath) -> None:
+    def add(self, name: str, value: object) -> None:
+        """Say a flag of `args` by its own name."""
+        spelling = "--" + name.removeprefix("--").replace("_", "-")
+        flag = self.catalogue.flag(spelling)
+        if value is None or (value is False and not (flag and flag.action == "boolean-optional")):
+            return
+        if value is False:
+            spelling, value = f"--no-{spelling.removeprefix('--')}", True
+        self.said.append(Said(("args", name), _words(spelling, value)))
+
+    def export(self, name: str, value: object, path: KeyPath) -> None:
         """Add an environment variable."""
-        variable = Variable(name, value, dotted(path), self.merged.place(path))
+        text = str(int(value)) if isinstance(value, bool) else str(value)
+        variable = Variable(name, text, dotted(path), self.merged.place(path))
         if before := self.environment.get(name):
-            self._twice(name, before, variable)
+            self.diagnostics.append(_twice(name, before, variable))
         else:
             self.environment[name] = variable
 
-    def _twice(self, name: str, before: Setting | Variable, again: Setting | Variable) -> None:
-        related = (Related(before.place, f"first here, as {before.path}"),) if before.place else ()
-        self.diagnostics.append(
-            Diagnostic(
-                "written-twice",
-                Level.ERROR,
-                f"{name} is said twice: by {before.path} and by {again.path}",
-                (name,),
-                again.place,
-                "again here",
-                related,
-                effect="only one of them could take effect",
-                remedy=f"keep {before.path} and remove {again.path}",
-            )
+    def lowered(self, engine: Engine) -> Lowered:
+        """Read all words as the engine would, and give each value its place back."""
+        owners = [said for said in self.said for _ in said.words]
+        parsed = parse([word for said in self.said for word in said.words], self.catalogue, self.history)
+        settings: dict[str, Setting] = {}
+        for given in sorted((*parsed.given.values(), *parsed.shadowed), key=lambda given: given.words):
+            setting = self._setting(given, owners[given.words[0]].path)
+            if before := settings.get(setting.dest):
+                self.diagnostics.append(_twice(setting.flag, before, setting))
+            else:
+                settings[setting.dest] = setting
+        launch = Launch(engine.version, settings, self.environment, engine.build, _provided(engine))
+        errors = tuple(
+            (error, self._place(owners[error.words[0]].path if error.words else ())) for error in parsed.errors
+        )
+        return Lowered(launch, tuple(self.diagnostics), errors)
+
+    def _setting(self, given: Given, path: KeyPath) -> Setting:
+        flag = given.flag
+        if given.spelling not in flag.names:
+            self.diagnostics.append(self._abbreviated(given, path))
+        return Setting(flag.dest, given.value, flag.name, dotted(path), self._place(path), spelled(flag, given.value))
+
+    def _place(self, path: KeyPath) -> Place | None:
+        return self.merged.place(path)
+
+    def _abbreviated(self, given: Given, path: KeyPath) -> Diagnostic:
+        return Diagnostic(
+            "abbreviated-flag",
+            Level.ERROR,
+            f"{given.spelling} is an abbreviation of {given.flag.name}",
+            (given.flag.name,),
+            self.merged.keys.get(path) or self._place(path),
+            "abbreviated",
+            effect="the next engine version may have a second flag that starts like this, and refuse it as ambiguous",
+            evidence=("enforced: argparse accepts a prefix only while it is unique",),
+            remedy=f"write {given.flag.name.removeprefix('--')}",
         )
 
-    def _not_here(self, wish: Wish) -> Diagnostic:
-        name = wish.flags[0]
-        lives = [life for flag in wish.flags if (life := self.lives.get(flag))]
-        told = "; ".join(_span(life) for life in lives) or f"{name} is in no release that we know"
+    def _not_here(self, path: KeyPath, names: tuple[str, ...]) -> Diagnostic:
+        lives = [life for name in names if (life := self.history.life(name))]
+        spans = [f"{life.name}: {since} to {until}" for life in lives for since, until in life.spans]
         return Diagnostic(
             "setting-not-in-version",
             Level.ERROR,
-            f"SGLang {self.catalogue.version} cannot express {dotted(wish.path)}",
-            (name,),
-            self.merged.place(wish.path),
-            told,
-            effect="the engine would refuse to start: unrecognized arguments",
+            f"SGLang {self.catalogue.version} cannot express {dotted(path)}",
+            (names[0],),
+            self._place(path),
+            "; ".join(spans) or "in no release that we know",
+            effect="the engine would not know the flag and would not start",
             evidence=(f"enforced: flag catalogue of SGLang {self.catalogue.version}",),
             remedy="remove it, or use an engine version that has it",
         )
 
 
-def launch(
-    profile: Profile, merged: Merged, catalogue: Catalogue, lives: Mapping[str, Life]
-) -> tuple[Launch, tuple[Diagnostic, ...]]:
-    """What `profile` starts, and what this engine version cannot express or is said twice.
-
-    `lives` tells since and until when a flag exists, by name; names and values of flags and variables are judged
-    later, for profiles and imported scripts alike.
-    """
-    lowering = Lowering(merged, catalogue, lives)
-    for path, metadata, value in _leaves(profile):
-        for note in metadata:
-            if isinstance(note, Says) and not (isinstance(value, bool) and value != note.when):
-                lowering.set(Wish(path, note.flags, value if not isinstance(value, bool) else True))
-            elif isinstance(note, Env):
-                lowering.export(note.name, _text(value), path)
-    _attention_dp(profile, lowering)
-    _graphs(profile, lowering)
-    _devices(profile, lowering)
-    for section in (("nccl", "env"), ("kernels", "toggles"), ("env",)):
-        for name, value in _at(profile, section).items():
-            lowering.export(name, _text(value), (*section, name))
-    arguments = _arguments(profile, lowering)
-    engine = profile.engine
-    return (
-        Launch(
-            engine.version,
-            {**lowering.settings, **arguments},
-            lowering.environment,
-            engine.build,
-            tuple(_provided(provides, engine) for provides in engine.provides),
-        ),
-        tuple(lowering.diagnostics),
-    )
+# A flag that the parser still knows, only to refuse or to ignore it, expresses nothing.
+_USABLE = {"store", "store-true", "store-false", "store-const", "boolean-optional", "lora-paths"}
 
 
 def _leaves(section: BaseModel, path: KeyPath = ()) -> Iterator[tuple[KeyPath, list[Any], Any]]:
-    """Every field that was given a value, in the order of the model, with its annotations."""
+    """Every field that has a value, in the order of the model, with its annotations."""
     for name, info in type(section).model_fields.items():
         value = getattr(section, name)
         if isinstance(value, BaseModel):
@@ -138,41 +166,52 @@ def _leaves(section: BaseModel, path: KeyPath = ()) -> Iterator[tuple[KeyPath, l
             yield (*path, name), info.metadata, value
 
 
-def _attention_dp(profile: Profile, lowering: Lowering) -> None:
-    size = profile.parallel.attention_dp
+def _words(spelling: str, value: object) -> tuple[str, ...]:
+    if value is True:
+        return (spelling,)
+    if isinstance(value, list | tuple):
+        return (spelling, *map(_word, value))
+    word = _word(value)
+    return (f"{spelling}={word}",) if word.startswith("-") else (spelling, word)
+
+
+def _word(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else str(value)
+
+
+def _attention_dp(profile: Profile, lowering: _Lowering) -> None:
+    size, path = profile.parallel.attention_dp, ("parallel", "attention_dp")
     if size is None:
         return
     if lowering.catalogue.flag("--attn-dp-size"):
-        lowering.set(Wish(ATTENTION_DP, ("--attn-dp-size",), size))
+        lowering.say(path, ("--attn-dp-size",), size)
     else:
         # Up to 0.5.21 attention DP is a mode of --dp-size; a profile that also asks for replicas says it twice.
-        lowering.set(Wish(ATTENTION_DP, ("--dp-size",), size))
-        lowering.set(Wish(ATTENTION_DP, ("--enable-dp-attention",), True))
+        lowering.say(path, ("--dp-size",), size)
+        lowering.say(path, ("--enable-dp-attention",), True)
 
 
-def _graphs(profile: Profile, lowering: Lowering) -> None:
-    decode, prefill = profile.cuda_graph.decode, profile.cuda_graph.prefill
-    if decode.enabled is False:
-        _off(lowering, (*DECODE, "enabled"), "--cuda-graph-backend-decode", "--disable-cuda-graph")
-    if prefill.enabled is False and not _prefill_is_off_by_default(lowering.catalogue):
-        _off(lowering, (*PREFILL, "enabled"), "--cuda-graph-backend-prefill", "--disable-piecewise-cuda-graph")
-    if prefill.enabled is True and _prefill_is_off_by_default(lowering.catalogue):
-        lowering.set(Wish((*PREFILL, "enabled"), ("--enable-piecewise-cuda-graph",), True))
-
-
-def _off(lowering: Lowering, path: KeyPath, backend: str, disable: str) -> None:
-    if lowering.catalogue.flag(backend):
-        lowering.set(Wish(path, (backend,), "disabled"))
-    else:
-        lowering.set(Wish(path, (disable,), True))
-
-
-def _prefill_is_off_by_default(catalogue: Catalogue) -> bool:
+def _graphs(profile: Profile, lowering: _Lowering) -> None:
+    catalogue = lowering.catalogue
     # Up to 0.5.9 prefill graphs are opted into; from 0.5.10 on they are opted out of.
-    return not (catalogue.flag("--disable-piecewise-cuda-graph") or catalogue.flag("--cuda-graph-backend-prefill"))
+    opt_in = not (catalogue.flag("--disable-piecewise-cuda-graph") or catalogue.flag("--cuda-graph-backend-prefill"))
+    decode, prefill = ("cuda_graph", "decode", "enabled"), ("cuda_graph", "prefill", "enabled")
+    if profile.cuda_graph.decode.enabled is False:
+        _turn_off(lowering, decode, "--cuda-graph-backend-decode", "--disable-cuda-graph")
+    if profile.cuda_graph.prefill.enabled is False and not opt_in:
+        _turn_off(lowering, prefill, "--cuda-graph-backend-prefill", "--disable-piecewise-cuda-graph")
+    if profile.cuda_graph.prefill.enabled is True and opt_in:
+        lowering.say(prefill, ("--enable-piecewise-cuda-graph",), True)
 
 
-def _devices(profile: Profile, lowering: Lowering) -> None:
+def _turn_off(lowering: _Lowering, path: KeyPath, backend: str, disable: str) -> None:
+    if lowering.catalogue.flag(backend):
+        lowering.say(path, (backend,), "disabled")
+    else:
+        lowering.say(path, (disable,), True)
+
+
+def _devices(profile: Profile, lowering: _Lowering) -> None:
     if profile.hardware.devices and not profile.engine.container:
         path = ("hardware", "devices")
         # Without it, CUDA counts the fastest card first, and index 2 is another card than in nvidia-smi.
@@ -180,31 +219,24 @@ def _devices(profile: Profile, lowering: Lowering) -> None:
         lowering.export("CUDA_VISIBLE_DEVICES", ",".join(map(str, profile.hardware.devices)), path)
 
 
-def _at(profile: Profile, path: tuple[str, ...]) -> Mapping[str, Any]:
-    value: Any = profile
-    for name in path:
-        value = getattr(value, name)
-    return value  # type: ignore[no-any-return] # the three paths are mappings
-
-
-def _text(value: object) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
-
-
-def _usable(flag: Flag) -> bool:
-    return flag.action not in {"ignore", "refuse"}
-
-
-def _span(life: Life) -> str:
-    return f"{life.name} exists since {life.since}" + (f", up to {life.until}" if life.until else "")
-
-
-def _provided(provides: Provides, engine: Engine) -> Provided:
-    return Provided(
-        provides.because,
-        provides.setting,
-        provides.env,
-        provides.value,
-        provides.evidence or "",
-        engine.build or f"SGLang {engine.version}",
+def _twice(name: str, before: Setting | Variable, again: Setting | Variable) -> Diagnostic:
+    return Diagnostic(
+        "written-twice",
+        Level.ERROR,
+        f"{name} is said twice: by {before.path} and by {again.path}",
+        (name,),
+        again.place,
+        "again here",
+        (Related(before.place, f"first here, as {before.path}"),) if before.place else (),
+        effect="only one of the two could take effect",
+        remedy=f"keep {before.path} and remove {again.path}",
     )
+
+
+def _provided(engine: Engine) -> tuple[Provided, ...]:
+    by = engine.build or f"SGLang {engine.version}"
+    return tuple(_one_provided(provides, by) for provides in engine.provides)
+
+
+def _one_provided(provides: Provides, by: str) -> Provided:
+    return Provided(provides.because, provides.setting, provides.env, provides.value, provides.evidence or "", by)

@@ -10,10 +10,10 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def shell(word: str) -> str:
-    """`word` as one word of bash, whatever it holds and whatever the locale is.
+    r"""`word` as one word of bash, whatever it holds and whatever the locale is.
 
     A leading `~`, an empty word and everything that bash could expand end up in quotes. Bytes outside ASCII are
-    written as escapes: bash reads `$'\\xc3\\xa9'` alike in every locale.
+    written as escapes: bash reads `$'\xc3\xa9'` alike in every locale.
     """
     if _PLAIN.fullmatch(word) and not word.startswith(("~", "=")):
         return word

@@ -30,6 +30,7 @@ CACHES = {
     "XDG_CACHE_HOME": "xdg",
 }
 
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One template and what its header says: which file it makes, under which condition."""
@@ -132,7 +133,7 @@ def _variables(profile: Profile, launch: Launch) -> Sequence[Mapping[str, Any]]:
         ("Kernel caches, apart from those of other builds.", _caches(profile, launch)),
         ("From the profile.", [(v.name, quoting.shell(v.value)) for v in written if v not in cards]),
     ]
-    return tuple({"why": why, "items": items} for why, items in groups if items)
+    return tuple({"why": why, "exports": items} for why, items in groups if items)
 
 
 def _caches(profile: Profile, launch: Launch) -> list[tuple[str, str]]:
