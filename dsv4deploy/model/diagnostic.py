@@ -1,6 +1,6 @@
 """What is told to the user: anything that validate, render, plan or a check has to say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -52,6 +52,12 @@ class Diagnostic:
     remedy: str = ""
 
 
+def in_reading_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sorted by file, line, column and rule; what has no place comes first."""
+    nowhere = Place("", 0, 0, 0, 0)
+    return tuple(sorted(diagnostics, key=lambda one: (one.place or nowhere, one.rule, one.message)))
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """A rule that could not be decided, and the facts that would decide it (keys of the facts document)."""
@@ -90,7 +96,7 @@ class Refused(Exception):  # noqa: N818 (the user's text is refused; it is no er
     `sources` holds the lines of the texts that their places point into.
     """
 
-    def __init__(self, diagnostics: Sequence[Diagnostic], sources: Mapping[str, tuple[str, ...]]) -> None:
-        super().__init__("; ".join(diagnostic.message for diagnostic in diagnostics))
-        self.diagnostics = tuple(diagnostics)
+    def __init__(self, diagnostics: Iterable[Diagnostic], sources: Mapping[str, tuple[str, ...]]) -> None:
+        self.diagnostics = in_reading_order(diagnostics)
+        super().__init__("; ".join(diagnostic.message for diagnostic in self.diagnostics))
         self.sources = sources

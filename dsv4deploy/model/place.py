@@ -18,5 +18,11 @@ class Place:
     end_line: int
     end_column: int
 
+    @property
+    def option(self) -> str:
+        """`--set ` with its blank if this is a layer of the command line; empty if it is a file."""
+        name, blank, _ = self.file.partition(" ")
+        return name + blank if name.startswith("--") and blank else ""
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"

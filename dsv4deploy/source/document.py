@@ -5,7 +5,7 @@ import re
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 from dsv4deploy.model.document import Document, KeyPath, Tree
 from dsv4deploy.model.place import Place
-from dsv4deploy.source.nodes import Collection, Node, Scalar, compose
+from dsv4deploy.source.nodes import FAST, Collection, Node, Reader, Scalar, compose
 
 # A profile is a page; this is a hundred of them, and still read in a second by the slow reader.
 MAX_BYTES = 256 * 1024
@@ -20,21 +20,21 @@ _OTHER_ENCODINGS = (
 )
 
 
-def load(data: bytes, file: str) -> Document:
-    """The mapping written in `data`, whose places bear the name `file`.
+def load(data: bytes, file: str, reader: Reader = FAST) -> Document:
+    """The mapping written in `data`, whose places bear the name `file`; every `reader` reads the same.
 
     Raises:
         Refused: with everything that is wrong with it.
     """
-    document = load_value(data, file)
+    document = load_value(data, file, reader)
     if not isinstance(document.tree, dict):
         place = document.values[()]
-        said = "it is empty" if document.tree is None else "a mapping (`key: value`) is expected at the top"
-        raise _refused("yaml-shape", place, said, document.lines)
+        said = "nothing is written here" if document.tree is None else "the text is not a mapping at the top"
+        raise _refused("yaml-shape", place, said, document.lines, "write `key: value` lines")
     return document
 
 
-def load_value(data: bytes, file: str) -> Document:
+def load_value(data: bytes, file: str, reader: Reader = FAST) -> Document:
     """As `load`, but whatever value is written in `data`: the right side of `--set`, for instance.
 
     Raises:
@@ -43,9 +43,9 @@ def load_value(data: bytes, file: str) -> Document:
     text = _text(data, file)
     lines = tuple(_BREAK.split(text))
     _check_characters(text, file, lines)
-    root, diagnostics = compose(text, file, lines)
+    root, diagnostics = compose(text, file, lines, reader)
     if diagnostics:
-        raise Refused(sorted(diagnostics, key=_reading_order), {file: lines})
+        raise Refused(diagnostics, {file: lines})
     builder = _Builder()
     tree = builder.build(root or Scalar(None, Place(file, 1, 1, 1, 1)), ())
     return Document(file, tree, builder.keys, builder.values, lines)
@@ -92,7 +92,9 @@ def _text(data: bytes, file: str) -> str:
     start = Place(file, 1, 1, 1, 1)
     if len(data) > MAX_BYTES:
         size = f"{len(data) / 1024:,.0f} KiB; at most {MAX_BYTES // 1024} KiB can be read"
-        raise _refused("too-large", start, f"too large for a file written by hand: {size}")
+        raise _refused(
+            "too-large", start, f"too large for a file written by hand: {size}", remedy="was another file meant?"
+        )
     for mark, name in _OTHER_ENCODINGS:
         if data.startswith(mark):
             raise _refused("yaml-encoding", start, f"this is {name}, not UTF-8 text", remedy="save it as UTF-8 text")
@@ -122,7 +124,3 @@ def _check_characters(text: str, file: str, lines: tuple[str, ...]) -> None:
 
 def _refused(rule: str, place: Place, message: str, lines: tuple[str, ...] = (), remedy: str = "") -> Refused:
     return Refused((Diagnostic(rule, Level.ERROR, message, place=place, remedy=remedy),), {place.file: lines})
-
-
-def _reading_order(diagnostic: Diagnostic) -> tuple[Place, str]:
-    return (diagnostic.place or Place("", 0, 0, 0, 0), diagnostic.rule)

@@ -34,6 +34,7 @@ _KINDS = {
 _CHOICES = ("literal_error", "enum")
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 _CHOICE = re.compile(r"'((?:[^'\\\\]|\\\\.)*)'|([^\s',]+)(?=,| or |$)")
+_PREFIX = re.compile("^(?:Value error, |Assertion failed, |Input should be )")
 _YES = {"yes", "on", "y", "true", "1"}
 _NO = {"no", "off", "n", "false", "0"}
 
@@ -54,15 +55,11 @@ class Misfit:
 
 def told(group: Sequence[Misfit], merged: Merged, model: type[BaseModel]) -> Diagnostic:
     """The diagnostic for misfits of one value: one, or those of all members of a union."""
-    one = group[0]
-    telling = _Telling(merged, model, one, dotted(one.path) or "the profile")
-    kind = one.error["type"]
+    telling = _Telling(merged, model, group[0])
+    kind = group[0].error["type"]
     if len(group) > 1 or kind in _KINDS:
-        return telling.wrong_type([word for misfit in group for word in _expected(misfit.error)])
-    for kinds, tell in _TELLERS:
-        if kind in kinds:
-            return tell(telling)
-    return telling.invalid()
+        return telling.wrong_type([misfit.error for misfit in group])
+    return next((tell for kinds, tell in _TELLERS if kind in kinds), _Telling.invalid)(telling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +67,29 @@ class _Telling:
     merged: Merged
     model: type[BaseModel]
     misfit: Misfit
-    name: str
 
-    def wrong_type(self, expected: Sequence[str]) -> Diagnostic:
+    @property
+    def name(self) -> str:
+        return dotted(self.misfit.path) or "the profile"
+
+    def wrong_type(self, errors: Sequence[ErrorDetails]) -> Diagnostic:
         value = self.misfit.error["input"]
-        wanted = " or ".join(dict.fromkeys(expected))
-        remedy = _mended(value, expected, self.merged.written(self.misfit.path))
+        choices = [word for error in errors for word in _choices(error)]
+        kinds = [_KINDS.get(error["type"], _said(error)) for error in errors if error["type"] not in _CHOICES]
+        wanted = " or ".join(dict.fromkeys([*choices, *kinds]))
+        if choices and isinstance(value, str):
+            near = _did_you_mean(value, choices)
+            return self._diagnostic("invalid-value", f"{self.name} cannot be {_shown(value)}{near}", f"write {wanted}")
+        remedy = _mended(value, kinds, self.merged.written(self.misfit.path)) or f"write {wanted}"
         return self._diagnostic("wrong-type", f"{self.name}: expected {wanted}, got {_got(value)}", remedy)
 
     def unknown_key(self) -> Diagnostic:
         *above, key = self.misfit.path
         known = schema.known_keys(self.model, tuple(above), frozenset({self.misfit.member}))
-        near = nearest(str(key), known)
         inside = f" in {dotted(tuple(above))}" if above else ""
-        message = f"unknown key {key}{inside}" + (f"; did you mean {near}?" if near else "")
+        message = f"unknown key {key}{inside}{_did_you_mean(str(key), known)}"
         place = self.merged.keys.get(self.misfit.path)
-        return self._diagnostic(
-            "unknown-key",
-            message,
-            f"known here: {', '.join(known)}",
-            place,
-            f"did you mean {near}?" if near else "unknown here",
-        )
+        return self._diagnostic("unknown-key", message, f"known here: {', '.join(known)}", place, "unknown here")
 
     def missing_key(self, key: str = "") -> Diagnostic:
         path = (*self.misfit.path, key) if key else self.misfit.path
@@ -117,31 +115,30 @@ class _Telling:
 
     def out_of_range(self) -> Diagnostic:
         info = schema.field(self.model, self.misfit.path)
-        limits = schema.limits(info) or self.misfit.error["msg"].removeprefix("Input should be ")
+        limits = schema.limits(info) or _said(self.misfit.error)
         unit = schema.unit(info)
         value = self.merged.written(self.misfit.path) or self.misfit.error["input"]
         message = f"{self.name} is {value}, out of range: {limits}" + (f" ({unit})" if unit else "")
-        return self._diagnostic("out-of-range", message, "")
+        return self._diagnostic("out-of-range", message, f"write a number {limits}")
 
     def wrong_choice(self) -> Diagnostic:
-        choices = _choices(self.misfit.error["ctx"].get("expected", ""))
+        choices = _choices(self.misfit.error)
         return self._choice(self.misfit.path, self.misfit.error["input"], choices)
 
     def wrong_tag(self) -> Diagnostic:
         context = self.misfit.error["ctx"]
         path = (*self.misfit.path, context["discriminator"].strip("'"))
-        return self._choice(path, context["tag"], _choices(context["expected_tags"]))
+        return self._choice(path, context["tag"], _listed(context["expected_tags"]))
 
     def invalid(self) -> Diagnostic:
-        said = self.misfit.error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-        said = _FORMS.get(self.misfit.error["type"], said).format_map(self.misfit.error.get("ctx", {}))
+        error = self.misfit.error
+        said = _FORMS[error["type"]].format_map(error.get("ctx", {})) if error["type"] in _FORMS else _said(error)
         value = self.misfit.error["input"]
         shown = "" if isinstance(value, dict | list) else f" is {_shown(value)}"
         return self._diagnostic("invalid-value", f"{self.name}{shown}: {said}", "")
 
     def _choice(self, path: KeyPath, value: Tree, choices: Sequence[str]) -> Diagnostic:
-        near = nearest(str(value), choices)
-        message = f"{dotted(path)} cannot be {_shown(value)}" + (f"; did you mean {near}?" if near else "")
+        message = f"{dotted(path)} cannot be {_shown(value)}{_did_you_mean(str(value), choices)}"
         remedy = f"one of {', '.join(sorted(choices))}" if len(choices) > 1 else f"write {''.join(choices)}"
         return self._diagnostic("invalid-value", message, remedy, self.merged.values.get(path))
 
@@ -149,7 +146,7 @@ class _Telling:
         self, rule: str, message: str, remedy: str, place: Place | None = None, label: str = ""
     ) -> Diagnostic:
         info = schema.field(self.model, self.misfit.path)
-        about = label or (info.description if info else "") or ""
+        about = label or (info.description if info and info.description else "").split(". ")[0]
         place = place or self.merged.place(self.misfit.path)
         names = (f"profile:{dotted(self.misfit.path)}",)
         return Diagnostic(rule, Level.ERROR, message, names, place, about, remedy=remedy)
@@ -174,15 +171,22 @@ _FORMS = {
 }
 
 
-def _expected(error: ErrorDetails) -> list[str]:
-    if error["type"] in _CHOICES:
-        return _choices(error["ctx"].get("expected", ""))
-    return [_KINDS.get(error["type"], error["msg"].removeprefix("Input should be "))]
+def _did_you_mean(word: str, known: Sequence[str]) -> str:
+    near = nearest(word, known)
+    return f"; did you mean {near}?" if near else ""
 
 
-def _choices(expected: str) -> list[str]:
+def _choices(error: ErrorDetails) -> list[str]:
+    return _listed(error["ctx"]["expected"]) if error["type"] in _CHOICES else []
+
+
+def _listed(expected: str) -> list[str]:
     """`'one', 'two' or 3`, as Pydantic writes it, as a list."""
     return [quoted or bare for quoted, bare in _CHOICE.findall(expected) if (quoted or bare) != "or"]
+
+
+def _said(error: ErrorDetails) -> str:
+    return _PREFIX.sub("", error["msg"])
 
 
 def _got(value: Tree) -> str:

@@ -29,7 +29,7 @@ def validate(merged: Merged, model: type[M]) -> M:
         return model.model_validate_json(json.dumps(merged.tree), strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False)
-    raise Refused(sorted(_diagnostics(found, merged, model), key=_reading_order), merged.sources)
+    raise Refused(_diagnostics(found, merged, model), merged.sources)
 
 
 def _diagnostics(errors: Sequence[ErrorDetails], merged: Merged, model: type[BaseModel]) -> Iterator[Diagnostic]:
@@ -97,7 +97,3 @@ def _groups(misfits: Sequence[Misfit]) -> Iterator[list[Misfit]]:
 def _turned_away(misfit: Misfit, union: KeyPath) -> bool:
     """Whether the value is not of this member's kind at all (a list where a number is wanted, another `kind:`)."""
     return misfit.path == union and misfit.is_of_another_kind
-
-
-def _reading_order(diagnostic: Diagnostic) -> tuple[object, ...]:
-    return (diagnostic.place is not None, diagnostic.place, diagnostic.rule, diagnostic.message)
