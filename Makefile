@@ -25,4 +25,13 @@ lint: $(READY) ## Check format, lint and types
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 
-.PHONY: help setup test lint
+demo: $(READY) ## Set up, check and render the example, and show the result
+	@bash examples/demo.sh $(VENV)/bin
+
+soak: $(READY) ## Run what is too long for CI
+	@$(VENV)/bin/python -m pytest -m soak $(ARGS)
+
+docs: $(READY) ## Write the generated reference pages
+	@$(VENV)/bin/python -m tests.docs
+
+.PHONY: help setup test lint demo soak docs

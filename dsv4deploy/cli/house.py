@@ -1,0 +1,94 @@
+"""Builds what commands work with from this machine: files, knowledge, the day, the terminal."""
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dsv4deploy.flow import Asked, Knowledge, Looked
+from dsv4deploy.model.bundle import Artifact, Bundle
+from dsv4deploy.model.diagnostic import Refused, Report
+from dsv4deploy.model.document import Sources
+from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim.catalogue_file import Catalogues
+from dsv4deploy.rim.texts import Files
+from dsv4deploy.source.rulebook import catalogue
+from dsv4deploy.stages.check import Waiver
+from dsv4deploy.views import machine, terminal
+
+
+def knowledge() -> Knowledge:
+    """Everything that ships with the house, as of today."""
+    return Knowledge(Catalogues(), catalogue(), datetime.now(UTC).date().isoformat())
+
+
+def asked(profile: Path, variants: Sequence[str], sets: Sequence[str], facts: Path | None, waive: Sequence[str]) -> Asked:
+    """What the options say.
+
+    Raises:
+        Trouble: a waiver without a reason, a facts file that cannot be read.
+    """
+    known = facts_in(facts) if facts else Facts()
+    return Asked(str(profile), tuple(variants), tuple(sets), known, tuple(map(_waiver, waive)))
+
+
+def facts_in(path: Path) -> Facts:
+    """The facts in the file at `path`.
+
+    Raises:
+        Trouble: it cannot be read.
+        Refused: it is no facts document, or a value has the wrong type.
+    """
+    from dsv4deploy.source.document import load
+    from dsv4deploy.source.facts_document import read_facts
+
+    document = load(Files().read(str(path)), str(path))
+    read = read_facts(document.tree, document.values.get)
+    if Report(read.diagnostics).blocks:
+        raise Refused(read.diagnostics, document.sources)
+    return read.facts
+
+
+def show(report: Report, sources: Sources, *, as_json: bool, fine: str) -> int:
+    """Print `report` and return its exit code."""
+    if as_json:
+        sys.stdout.write(machine.render(report))
+    else:
+        color = terminal.wants_color(os.environ, is_terminal=sys.stdout.isatty())
+        sys.stdout.write(terminal.render(report, sources, color=color, fine=fine))
+    return Exit.FOUND if report.blocks else Exit.FINE
+
+
+def show_refusal(refused: Refused, *, as_json: bool) -> int:
+    """Print what stopped the flow and return its exit code."""
+    return show(Report(refused.diagnostics), refused.sources, as_json=as_json, fine="")
+
+
+def _waiver(text: str) -> Waiver:
+    rule, _, reason = text.partition("=")
+    if not reason.strip():
+        raise Trouble(f"--waive {text} gives no reason", f'--waive {rule}="why it is allowed here"', Exit.USAGE)
+    return Waiver(rule, reason.strip())
+
+
+def bundle(looked: Looked) -> Bundle:
+    """The finished files of a profile that was found fine."""
+    from dsv4deploy import __version__
+    from dsv4deploy.rim.shipped import templates
+    from dsv4deploy.stages.render import render
+
+    return render(looked.profile, looked.launch, templates(), __version__)
+
+
+def artifact(of: Bundle, name: str) -> Artifact:
+    """The file `name` of a bundle.
+
+    Raises:
+        Trouble: it has no such file.
+    """
+    found = next((one for one in of.files if one.path == name), None)
+    if found is None:
+        raise Trouble(f"the bundle has no file {name}", f"choose one of: {', '.join(one.path for one in of.files)}", Exit.USAGE)
+    return found
