@@ -24,7 +24,9 @@ def knowledge() -> Knowledge:
     return Knowledge(Catalogues(), catalogue(), datetime.now(UTC).date().isoformat())
 
 
-def asked(profile: Path, variants: Sequence[str], sets: Sequence[str], facts: Path | None, waive: Sequence[str]) -> Asked:
+def asked(
+    profile: Path, variants: Sequence[str], sets: Sequence[str], facts: Path | None, waive: Sequence[str]
+) -> Asked:
     """What the options say.
 
     Raises:
@@ -90,5 +92,7 @@ def artifact(of: Bundle, name: str) -> Artifact:
     """
     found = next((one for one in of.files if one.path == name), None)
     if found is None:
-        raise Trouble(f"the bundle has no file {name}", f"choose one of: {', '.join(one.path for one in of.files)}", Exit.USAGE)
+        raise Trouble(
+            f"the bundle has no file {name}", f"choose one of: {', '.join(one.path for one in of.files)}", Exit.USAGE
+        )
     return found

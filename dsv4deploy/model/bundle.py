@@ -32,11 +32,15 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All files of one profile; the release on a node is this, under the name of its digest."""
+    """All files of one profile; the release on a node is this, under the name of its digest.
+
+    `tool` is the version of dsv4deploy that made it; it is no part of the digest, because it changes nothing on a node.
+    """
 
     name: str
     artifacts: tuple[Artifact, ...]
     facts: Mapping[str, Json]
+    tool: str
 
     @property
     def digest(self) -> str:
@@ -46,7 +50,7 @@ class Bundle:
     @property
     def manifest(self) -> Artifact:
         """`manifest.json`: the digest first, then what it is made of."""
-        document = {"schema": "manifest/1", "name": self.name, "digest": self.digest, **self._content}
+        document = {"schema": "manifest/1", "digest": self.digest, "tool": self.tool, **self._content}
         return Artifact("manifest.json", (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
 
     @property
@@ -57,7 +61,7 @@ class Bundle:
     @property
     def _content(self) -> dict[str, Json]:
         files = tuple({"path": a.path, "mode": a.mode, "sha256": a.digest, "dest": a.dest} for a in self.artifacts)
-        return {**self.facts, "files": files}
+        return {"name": self.name, **self.facts, "files": files}
 
 
 def _canonical(document: Mapping[str, Json]) -> bytes:

@@ -6,6 +6,8 @@ import re
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,@%+-]+")
 # What single quotes hold without a second look, for bash and for a reader: printable ASCII without `'`, `$`, `` ` `` and `\`.
 _SINGLE = re.compile(r"[ -#%&(-\[\]-_a-~]+")
+# What must stand behind a backslash within double quotes of a unit file.
+_QUOTABLE = re.compile(r'["\\]')
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -23,19 +25,17 @@ def shell(word: str) -> str:
 
 
 def systemd(word: str) -> str:
-    """`word` as one item of a unit file: percent signs doubled, quoted and escaped where systemd splits words.
+    """`word` as one item of a unit setting that takes words: percent signs doubled, quoted where words would split.
 
-    Source: systemd.syntax(7), systemd.unit(5), specifiers.
+    Source: systemd.syntax(7), and specifiers in systemd.unit(5).
     """
-    text = word.replace("%", "%%")
-    if re.fullmatch(r"[A-Za-z0-9_./:=,@%+-]+", text):
-        return text
-    return '"' + "".join(_unit_escape(character) for character in text) + '"'
+    text = systemd_rest(word)
+    return text if _PLAIN.fullmatch(text) and ":" not in text else f'"{_QUOTABLE.sub(_backslashed, text)}"'
 
 
-def systemd_bind(path: str) -> str:
-    """`path` as a source of `BindReadOnlyPaths=`, where a colon would start the destination."""
-    return systemd(path.replace("\\", "\\\\").replace(":", "\\:"))
+def systemd_rest(text: str) -> str:
+    """`text` where a unit setting takes the rest of its line as it stands (`StandardOutput=append:PATH`)."""
+    return text.replace("%", "%%")
 
 
 def comment(text: str) -> str:
@@ -49,9 +49,5 @@ def _ansi(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in character.encode())
 
 
-def _unit_escape(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    if character < " " or character == "\x7f":
-        return f"\\x{ord(character):02x}"
-    return character
+def _backslashed(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"

@@ -14,7 +14,7 @@ from dsv4deploy.model.profile import Profile
 from dsv4deploy.stages import quoting
 from dsv4deploy.stages.command import keys, lines
 from dsv4deploy.stages.ports import ports
-from dsv4deploy.stages.sandbox import directives
+from dsv4deploy.stages.sandbox import directives, under_home
 
 ROOT = "/opt/dsv4deploy"
 CACHE = "/var/cache/dsv4deploy"
@@ -63,7 +63,7 @@ def render(profile: Profile, launch: Launch, templates: Mapping[str, str], tool:
         "shell": quoting.shell,
         "systemd": quoting.systemd,
         "comment": quoting.comment,
-        "unit_text": lambda text: quoting.comment(text).replace("%", "%%"),
+        "systemd_rest": quoting.systemd_rest,
     }
     context = _context(profile, launch)
     artifacts = []
@@ -74,7 +74,7 @@ def render(profile: Profile, launch: Launch, templates: Mapping[str, str], tool:
             path = engine.from_string(target.target).render(context)
             dest = engine.from_string(target.dest).render(context) if target.dest else None
             artifacts.append(Artifact(path, text.encode(), target.mode, dest))
-    return Bundle(profile.name, tuple(artifacts), _facts(profile, launch, tool))
+    return Bundle(profile.name, tuple(artifacts), _facts(profile, launch), tool)
 
 
 def header(name: str, text: str) -> Target:
@@ -118,6 +118,7 @@ def _context(profile: Profile, launch: Launch) -> dict[str, Any]:
         "env_file": {"path": nccl.env_file, "sha256": nccl.env_file_sha256} if nccl.env_file else None,
         "variables": _variables(profile, launch),
         "lines": lines(profile, launch),
+        "python": f"{profile.engine.venv}/bin/python" if under_home([profile.engine.venv]) else None,
         "serve": f"{ROOT}/{profile.name}/current/serve.sh",
         "cache_directory": f"dsv4deploy/{build_key(profile)}" if default else None,
         "cache_parent": service.cache,
@@ -143,11 +144,10 @@ def _caches(profile: Profile, launch: Launch) -> list[tuple[str, str]]:
     return [(name, f"{folder}/{kind}") for name, kind in CACHES.items() if name not in launch.environment]
 
 
-def _facts(profile: Profile, launch: Launch, tool: str) -> Mapping[str, Json]:
+def _facts(profile: Profile, launch: Launch) -> Mapping[str, Json]:
     """What the manifest says beside the files; everything that `apply` and `health` must know without a profile."""
     engine, service, server = profile.engine, profile.service, profile.server
     return {
-        "tool": tool,
         "engine": {
             "kind": engine.kind,
             "version": engine.version,

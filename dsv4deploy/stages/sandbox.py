@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dsv4deploy.model.profile import Profile
-from dsv4deploy.stages.quoting import systemd, systemd_bind
+from dsv4deploy.stages.quoting import systemd
 
 HOMES = ("/home/", "/root/", "/run/user/")
 
@@ -102,7 +102,7 @@ def _homes(profile: Profile) -> Sequence[Directive]:
         return [Directive("ProtectHome", "yes", "no home directories")]
     return [
         Directive("ProtectHome", "tmpfs", "empty home directories, with only what the profile names in them"),
-        *(Directive("BindReadOnlyPaths", systemd_bind(path), "named by the profile") for path in hidden),
+        *(Directive("BindReadOnlyPaths", systemd(path), "named by the profile") for path in hidden),
     ]
 
 

@@ -20,8 +20,12 @@ def command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write; ./rendered/NAME if left out.")
     ] = None,
-    stdout: Annotated[str | None, typer.Option("--stdout", metavar="FILE", help="Print one file instead of writing.")] = None,
-    diff: Annotated[Path | None, typer.Option("--diff", metavar="DIR", help="Show what differs from the bundle in DIR instead.")] = None,
+    stdout: Annotated[
+        str | None, typer.Option("--stdout", metavar="FILE", help="Print one file instead of writing.")
+    ] = None,
+    diff: Annotated[
+        Path | None, typer.Option("--diff", metavar="DIR", help="Show what differs from the bundle in DIR instead.")
+    ] = None,
     variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
     facts: FactsPath = None,
