@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
 from dsv4deploy.model.document import Document, Merged, Tree
@@ -57,7 +57,7 @@ class Asked:
     path: str
     variants: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
-    facts: Facts = Facts()
+    facts: Facts = field(default_factory=Facts)
     waivers: tuple[Waiver, ...] = ()
 
 

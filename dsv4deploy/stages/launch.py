@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from dsv4deploy.model.argv import ArgvError, Given
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related
 from dsv4deploy.model.document import KeyPath, Merged, dotted
-from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.flag import Catalogue, Flag
 from dsv4deploy.model.history import History
 from dsv4deploy.model.launch import Launch, Provided, Setting, Variable
 from dsv4deploy.model.place import Place
@@ -74,7 +74,7 @@ class _Lowering:
         """Say `value` with the first of `names` that this version has."""
         flag = next((known for name in names if (known := self.catalogue.flag(name)) and known.action in _USABLE), None)
         if flag:
-            self.said.append(Said(path, _words(flag.name, value)))
+            self.said.append(Said(path, _words(flag.name, value, flag)))
         else:
             self.diagnostics.append(self._not_here(path, names))
 
@@ -86,7 +86,7 @@ class _Lowering:
             return
         if value is False:
             spelling, value = f"--no-{spelling.removeprefix('--')}", True
-        self.said.append(Said(("args", name), _words(spelling, value)))
+        self.said.append(Said(("args", name), _words(spelling, value, flag)))
 
     def export(self, name: str, value: object, path: KeyPath) -> None:
         """Add an environment variable."""
@@ -166,10 +166,10 @@ def _leaves(section: BaseModel, path: KeyPath = ()) -> Iterator[tuple[KeyPath, l
             yield (*path, name), info.metadata, value
 
 
-def _words(spelling: str, value: object) -> tuple[str, ...]:
+def _words(spelling: str, value: object, flag: Flag | None) -> tuple[str, ...]:
     if value is True:
         return (spelling,)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and not (flag and flag.type in {"json", "json-list"}):
         return (spelling, *map(_word, value))
     word = _word(value)
     return (f"{spelling}={word}",) if word.startswith("-") else (spelling, word)

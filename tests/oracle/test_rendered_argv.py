@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from profiles import MadeUp, profiles
 from real_parser import real_parser
 
+from dsv4deploy.flow import Looked
+
 pytestmark = pytest.mark.oracle
 
 FIRST = Path("examples/dsv4-flash-nvfp4-tp4/profile.yaml")
@@ -25,7 +27,7 @@ COMMON = [
 ]
 
 
-def values(seen: Any) -> dict[str, Any]:
+def values(seen: Looked) -> dict[str, Any]:
     return {dest: setting.value for dest, setting in seen.launch.settings.items()}
 
 

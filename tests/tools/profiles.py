@@ -38,6 +38,14 @@ TEXT = st.sampled_from(HOSTILE) | st.text(
 )
 # Sizes and lists as words, and what SGLang reads them as.
 WORDS = {"128k": 128_000, "1.5M": 1_500_000, "64Ki": 65_536, "[1, 2]": [1, 2]}
+BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
+    "int": st.integers(1, 60_000),
+    "human-int": st.integers(1, 10**7) | st.sampled_from([word for word in WORDS if word[0] != "["]),
+    "float": st.floats(0.01, 1000),
+    "json": st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(0, 9), min_size=1, max_size=2),
+    "json-list": st.just("[1, 2]"),
+    "graph-backend": st.just("disabled"),
+}
 # Said by the fields below, or never by a profile that means to serve.
 LEFT_OUT = {"model_path", "port", "config", "help", "model_checksum", "lora_paths"}
 
@@ -105,7 +113,7 @@ def _first(says: Says, catalogue: Catalogue) -> Flag | None:
 
 
 def _plain(flag: Flag) -> bool:
-    return not flag.deprecated and flag.action in {"store", "store-true"} and flag.type not in {"graph-config"}
+    return not flag.deprecated and flag.action in {"store", "store-true"} and flag.type != "graph-config"
 
 
 def _field_value(path: tuple[str, ...], flag: Flag) -> st.SearchStrategy[Any]:
@@ -113,8 +121,10 @@ def _field_value(path: tuple[str, ...], flag: Flag) -> st.SearchStrategy[Any]:
         return st.booleans()
     if path[-1] in {"fraction_static", "swa_full_tokens_ratio"}:
         return st.floats(0.01, 0.99)
+    if path[-1] == "batch_sizes":
+        return st.lists(st.integers(1, 512), min_size=1, max_size=3)
     if path[-1] == "host":
-        return st.sampled_from(["0.0.0.0", "127.0.0.1", "::"])
+        return st.sampled_from(["127.0.0.1", "::", "gpu01"])
     return _value(flag)
 
 
@@ -130,21 +140,7 @@ def _value(flag: Flag) -> st.SearchStrategy[Any]:
 def _one(flag: Flag) -> st.SearchStrategy[Any]:
     if flag.choices:
         return st.sampled_from([choice for choice in flag.choices if choice is not None])
-    match flag.type:
-        case "int":
-            return st.integers(1, 60_000)
-        case "human-int":
-            return st.integers(1, 10**7) | st.sampled_from([word for word in WORDS if word[0] != "["])
-        case "float":
-            return st.floats(0.01, 1000)
-        case "json":
-            return st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(0, 9), min_size=1, max_size=2)
-        case "json-list":
-            return st.just("[1, 2]")
-        case "graph-backend":
-            return st.just("disabled")
-        case _:
-            return TEXT
+    return BY_TYPE.get(flag.type, TEXT)
 
 
 def _put(tree: dict[str, Any], path: tuple[str, ...], value: object) -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from profiles import HOSTILE, MadeUp, profiles
 
 from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.rim import bundles
 
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
@@ -175,8 +176,6 @@ def test_no_key_stands_in_any_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_bundle_is_left_alone(tmp_path: Path) -> None:
-    from dsv4deploy.model.trouble import Trouble
-
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("mine")
     with pytest.raises(Trouble, match="no bundle of ours"):
