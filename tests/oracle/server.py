@@ -34,7 +34,9 @@ class Anything(type):
             return super().__call__(*args, **kwargs)
         # Used as a decorator, it leaves what it decorates as it is.
         decorated = args[0] if len(args) == 1 and not kwargs else None
-        plain = isinstance(decorated, types.FunctionType) or (isinstance(decorated, type) and not is_stand_in(decorated))
+        plain = isinstance(decorated, types.FunctionType) or (
+            isinstance(decorated, type) and not is_stand_in(decorated)
+        )
         return decorated if plain else cls
 
     def __iter__(cls):
