@@ -119,7 +119,7 @@ class _Reader:
         word = self.words[index]
         if self.behind is not None and word != "--":
             self.errors.append(UnexpectedValue(self.behind, (index - 1, index), word))
-        elif word != "--" or index + 1 < len(self.words):
+        else:
             self.errors.append(StrayWord(word, (index,)))
         self.behind = None
 
@@ -143,7 +143,7 @@ class _Reader:
         elif flag.nargs == 0:
             self.errors.append(UnexpectedValue(flag, (start,), option.explicit))
         elif option.explicit == "--":
-            # argparse drops these two dashes wherever they stand, and then finds nothing.
+            # Up to Python 3.12 argparse drops these two dashes and stores an empty list instead of text.
             self.errors.append(MissingValue(flag, (start,)))
         else:
             self._flag(flag, spelling, option.spelling, (start,), [option.explicit])
