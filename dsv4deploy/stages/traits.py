@@ -94,11 +94,16 @@ def devices(ask: Ask) -> int:
     return -(-int(ask("trait:world")) // int(ask("setting:nnodes")))
 
 
+def attention_groups(ask: Ask) -> int:
+    """How many groups of GPUs each attend to requests of their own."""
+    if (named := ask("written:attn_dp_size")) is not None:
+        return int(named)
+    return int(ask("written:dp_size") or 1) if ask("written:enable_dp_attention") else 1
+
+
 def attention_dp(ask: Ask) -> bool:
-    """Whether attention is data parallel: more than one group of it."""
-    if int(ask("written:attn_dp_size") or 1) > 1:
-        return True
-    return bool(ask("written:enable_dp_attention")) and int(ask("written:dp_size") or 1) > 1
+    """Whether attention is data parallel."""
+    return int(ask("trait:attention_groups")) > 1
 
 
 def torch(ask: Ask) -> str:
@@ -118,6 +123,7 @@ TRAITS: Mapping[str, Callable[[Ask], Any]] = {
     "weights": weights,
     "world": world,
     "devices": devices,
+    "attention_groups": attention_groups,
     "attention_dp": attention_dp,
     "torch": torch,
 }

@@ -6,11 +6,17 @@ from types import MappingProxyType
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.launch import Launch
-from dsv4deploy.stages.effective import graphs
+from dsv4deploy.stages.effective import environment, graphs, kernels, memory, parallel, speculative
 from dsv4deploy.stages.releases import NEWEST_NAME
 from dsv4deploy.stages.situation import Catalogue, Resolver, Situation
 
-RESOLVERS: Mapping[str, Resolver] = MappingProxyType({**graphs.RESOLVERS})
+RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
+    {
+        key: resolver
+        for area in (graphs, kernels, memory, parallel, speculative, environment)
+        for key, resolver in area.RESOLVERS.items()
+    }
+)
 
 
 def effective(launch: Launch, catalogue: Catalogue | None, facts: Facts) -> Effective:

@@ -1,0 +1,158 @@
+"""Which kernels run: what `auto` and nothing written become, by compute capability, model and version."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from dsv4deploy.model.effective import Basis
+from dsv4deploy.model.rule import Ask, Missing
+from dsv4deploy.stages.releases import since, within
+from dsv4deploy.stages.situation import Decided, Resolver
+from dsv4deploy.stages.traits import known
+
+HOPPER: Final = {"sm_90"}
+SM100: Final = {"sm_100", "sm_103"}
+# SGLang's own test for the consumer and workstation cards: major version 12.
+SM120: Final = {"sm_120", "sm_121"}
+ALIASES: Final = {"compressed": "dsv4", "nsa": "dsa"}
+
+
+def attention(ask: Ask) -> Decided | None:
+    """The attention backend of both phases; DeepSeek-V4 has but one."""
+    written = ask("written:attention_backend")
+    kind = known(ask, "trait:attention")
+    if kind == "dsv4":
+        return Decided("dsv4", "DeepSeek-V4 forces its own backend, whatever is written", Basis.OBSERVED)
+    prefill, decode = ask("written:prefill_attention_backend"), ask("written:decode_attention_backend")
+    if prefill is not None and prefill == decode:
+        return Decided(prefill, "both phases name it", Basis.OBSERVED)
+    if written is not None:
+        renamed = ALIASES.get(str(written))
+        return Decided(renamed, f"{written} is an old name of it") if renamed else None
+    if kind is None:
+        raise Missing("model.model_type")
+    return _DEFAULT_ATTENTION[kind](ask)
+
+
+def _dsa(_: Ask) -> Decided:
+    return Decided("dsa", "the default of models with DeepSeek sparse attention")
+
+
+def _mla(ask: Ask) -> Decided:
+    arch = ask("fact:arch")
+    if arch in HOPPER:
+        return Decided("fa3", "the default of MLA models on Hopper")
+    if arch in SM100:
+        return Decided("trtllm_mla", "the default of DeepSeek-V3 on sm_100", Basis.INFERRED)
+    return Decided("triton", "the default of MLA models on any other card")
+
+
+def _mha(ask: Ask) -> Decided:
+    arch = ask("fact:arch")
+    if arch in HOPPER:
+        return Decided("fa3", "the default on Hopper, unless drafts branch")
+    if arch in SM100:
+        return Decided("trtllm_mha", "the default on sm_100, unless drafts branch")
+    if arch in SM120 and within(ask("fact:engine_version"), ">=0.5.6.post1,<0.5.7"):
+        return Decided("trtllm_mha", "these releases take every Blackwell card for sm_100")
+    return Decided("flashinfer", "the default on any other card, where FlashInfer is installed")
+
+
+_DEFAULT_ATTENTION: Final = {"dsa": _dsa, "mla": _mla, "mha": _mha}
+
+
+def moe_runner(ask: Ask) -> Decided | None:
+    """What runs the experts."""
+    written = ask("written:moe_runner_backend")
+    if written not in (None, "auto"):
+        return None
+    weights = ask("trait:weights")
+    if ask("fact:arch") in SM120:
+        return _moe_on_sm120(ask, weights)
+    if ask("fact:arch") in SM100 and weights in {"nvfp4", "hybrid-nvfp4"} and ask("trait:attention") != "mha":
+        return Decided("flashinfer_trtllm", "the default of DeepSeek types on sm_100", Basis.INFERRED)
+    return Decided("auto", "left to the quantization method when the layer is built")
+
+
+def _moe_on_sm120(ask: Ask, weights: str) -> Decided:
+    dsv4 = ask("trait:attention") == "dsv4" if weights in {"hybrid-nvfp4", "mxfp4-experts"} else False
+    if weights == "hybrid-nvfp4" and dsv4 and since(ask, "0.5.14"):
+        return Decided("flashinfer_trtllm_routed", "DeepSeek-V4 picks it before sm_120 is looked at", Basis.OBSERVED)
+    if weights == "mxfp4-experts" and dsv4:
+        if since(ask, "0.5.16"):
+            return Decided("flashinfer_mxfp4", "the sm_120 path of DeepSeek-V4 since 0.5.16", Basis.OBSERVED)
+        if since(ask, "0.5.13"):
+            return Decided("marlin", "the sm_120 path of DeepSeek-V4 in 0.5.13 to 0.5.15")
+    if weights == "nvfp4":
+        if since(ask, "0.5.13"):
+            return Decided("flashinfer_cutlass", "NVFP4 on sm_120 since 0.5.13", Basis.OBSERVED)
+        return Decided("cutlass", "the sgl-kernel path, before 0.5.13 chose another for sm_120")
+    if weights == "mxfp4" and since(ask, "0.5.10"):
+        runner = "marlin" if since(ask, "0.5.14") else "triton_kernel"
+        return Decided(runner, "gpt-oss on sm_120")
+    return Decided("auto", "left to the quantization method when the layer is built")
+
+
+def fp8_gemm(ask: Ask) -> Decided | None:
+    """What multiplies dense FP8 blocks."""
+    if ask("written:fp8_gemm_runner_backend") not in (None, "auto"):
+        return None
+    if ask("fact:arch") not in SM120:
+        return Decided("auto", "DeepGEMM where it is installed and allowed, then the next that fits")
+    if since(ask, "0.5.16"):
+        return Decided("cutlass", "sm_120 since 0.5.16")
+    if since(ask, "0.5.10"):
+        return Decided("triton", "sm_120 in 0.5.10 to 0.5.15")
+    if _off(ask, "SGLANG_ENABLE_JIT_DEEPGEMM"):
+        return Decided("flashinfer_trtllm", "the next choice after DeepGEMM on any Blackwell card, before 0.5.10")
+    return Decided("deep_gemm", "the first choice on every card from sm_90 on, before 0.5.10")
+
+
+def fp4_gemm(ask: Ask) -> Decided | None:
+    """What multiplies dense FP4 blocks."""
+    if ask("written:fp4_gemm_runner_backend") not in (None, "auto") or ask("fact:arch") not in SM120:
+        return None
+    if since(ask, "0.5.9"):
+        return Decided("flashinfer_cutlass", "what auto is on sm_120", Basis.INFERRED)
+    return None
+
+
+def dsa_prefill(ask: Ask) -> Decided | None:
+    """The sparse-attention kernel for prefill."""
+    return _dsa_kernel(ask, "prefill")
+
+
+def dsa_decode(ask: Ask) -> Decided | None:
+    """The sparse-attention kernel for decode."""
+    return _dsa_kernel(ask, "decode")
+
+
+def _dsa_kernel(ask: Ask, phase: str) -> Decided | None:
+    if ask(f"written:dsa_{phase}_backend") is not None or ask("trait:attention") != "dsa":
+        return None
+    fp8 = ask("setting:kv_cache_dtype") == "fp8_e4m3"
+    blackwell = ask("fact:arch") in SM100 | SM120
+    if fp8 and ask("fact:arch") in SM120 and ask("trait:family") == "glm-dsa" and since(ask, "0.5.17"):
+        return Decided("flashinfer_sparse_mla", "GLM with an FP8 cache on sm_120 since 0.5.17")
+    if fp8 and blackwell:
+        if since(ask, "0.5.10"):
+            return Decided("trtllm", "an FP8 cache on any Blackwell card since 0.5.10")
+        return Decided("flashmla_auto" if phase == "prefill" else "flashmla_kv", "an FP8 cache before 0.5.10")
+    if fp8:
+        return Decided("flashmla_kv", "an FP8 cache on Hopper", Basis.INFERRED)
+    if phase == "prefill":
+        return Decided("flashmla_sparse", "a BF16 cache")
+    return Decided("trtllm" if blackwell else "fa3", "a BF16 cache")
+
+
+def _off(ask: Ask, variable: str) -> bool:
+    return str(ask(f"written:env:{variable}")).lower() in {"0", "false", "no", "n"}
+
+
+RESOLVERS: Mapping[str, Resolver] = {
+    "attention_backend": attention,
+    "moe_runner_backend": moe_runner,
+    "fp8_gemm_runner_backend": fp8_gemm,
+    "fp4_gemm_runner_backend": fp4_gemm,
+    "dsa_prefill_backend": dsa_prefill,
+    "dsa_decode_backend": dsa_decode,
+}

@@ -1,0 +1,120 @@
+"""Cache, pages, chunks and how many requests run at once."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from dsv4deploy.model.effective import Basis
+from dsv4deploy.model.rule import Ask
+from dsv4deploy.stages.effective.kernels import SM100, SM120
+from dsv4deploy.stages.releases import since
+from dsv4deploy.stages.situation import Decided, Resolver
+from dsv4deploy.stages.traits import known
+
+DSV4_PAGE: Final = 256
+# Pages that a backend insists on, whatever is written (smallest first where several are allowed).
+PAGES: Final = {"flashmla": (64,), "cutlass_mla": (128,), "trtllm_mla": (32, 64), "trtllm_mha": (16, 32, 64)}
+
+
+def kv_cache_dtype(ask: Ask) -> Decided | None:
+    """The type of the KV cache."""
+    written = ask("written:kv_cache_dtype")
+    if written == "bf16":
+        return Decided("bfloat16", "bf16 is a short name of it", Basis.READ)
+    if written not in (None, "auto"):
+        return None
+    kind = known(ask, "trait:attention")
+    if kind == "dsv4":
+        return Decided("fp8_e4m3", "DeepSeek-V4 has an FP8 cache by default", Basis.OBSERVED)
+    if kind == "dsa":
+        fp8 = ask("fact:arch") in SM100 | SM120
+        return Decided("fp8_e4m3" if fp8 else "bfloat16", "sparse attention: FP8 on Blackwell, BF16 before")
+    return Decided("auto", "the type of the model, or what the checkpoint says of its cache")
+
+
+def page_size(ask: Ask) -> Decided | None:
+    """Tokens in a page of the cache."""
+    kind = known(ask, "trait:attention")
+    if kind == "dsv4":
+        return Decided(DSV4_PAGE, "DeepSeek-V4 forces it, whatever is written", Basis.OBSERVED)
+    if kind == "dsa" and ask("setting:attention_backend") == "dsa":
+        return Decided(64, "sparse attention forces it on CUDA", Basis.READ)
+    written = ask("written:page_size")
+    backend = known(ask, "setting:attention_backend")
+    allowed = PAGES.get(str(backend))
+    if allowed and written not in allowed:
+        return Decided(max(allowed), f"{backend} allows {' or '.join(map(str, allowed))}", Basis.READ)
+    return None if written is not None else Decided(1, "the default", Basis.READ)
+
+
+def max_running_requests(ask: Ask) -> Decided | None:
+    """How many requests run at once."""
+    if ask("written:max_running_requests") is not None or known(ask, "trait:attention") != "dsv4":
+        return None
+    return Decided(256, "DeepSeek-V4's own default", Basis.OBSERVED)
+
+
+def swa_full_tokens_ratio(ask: Ask) -> Decided | None:
+    """How the cache is shared between sliding-window and full layers."""
+    if ask("written:swa_full_tokens_ratio") is not None or known(ask, "trait:family") != "deepseek-v4":
+        return None
+    return Decided(0.1, "DeepSeek-V4's own default", Basis.OBSERVED)
+
+
+def chunked_prefill_size(ask: Ask) -> Decided | None:
+    """Tokens of one prefill chunk on one rank: what is written, divided by the groups of DP attention."""
+    written = ask("written:chunked_prefill_size")
+    groups = ask("trait:attention_groups")
+    if written is None:
+        memory = known(ask, "fact:gpu_memory_mib")
+        in_table = memory is not None and 60 * 1024 <= memory < 160 * 1024
+        return Decided(8192 // groups, "the default at 60 to 160 GB", Basis.OBSERVED) if in_table else None
+    if int(written) <= 0 or groups == 1:
+        return None
+    return Decided(int(written) // groups, f"divided by {groups} groups of DP attention", Basis.OBSERVED)
+
+
+def hicache_ratio(ask: Ask) -> Decided | None:
+    """Host cache against device cache."""
+    if ask("written:hicache_ratio") is not None or not ask("written:enable_hierarchical_cache"):
+        return None
+    return Decided(2.0, "the default", Basis.OBSERVED)
+
+
+def hicache_io_backend(ask: Ask) -> Decided | None:
+    """How pages move between host and device."""
+    if ask("written:hicache_mem_layout") == "page_first_direct" and ask("written:hicache_io_backend") == "kernel":
+        return Decided("direct", "the layout page_first_direct needs it", Basis.OBSERVED)
+    return None
+
+
+def hicache_mem_layout(ask: Ask) -> Decided | None:
+    """How pages lie in host memory."""
+    written = ask("written:hicache_mem_layout")
+    if written == "page_first" and ask("written:hicache_io_backend") == "direct":
+        return Decided("page_first_direct", "direct transfers need it", Basis.OBSERVED)
+    if written == "layer_first" and ask("written:hicache_storage_backend") == "mooncake":
+        return Decided("page_first", "mooncake storage needs it", Basis.OBSERVED)
+    if written is None:
+        return Decided("page_first" if since(ask, "0.5.14") else "layer_first", "the default of this version")
+    return None
+
+
+def disable_radix_cache(ask: Ask) -> Decided | None:
+    """Whether prefixes are not shared."""
+    decode = ask("written:disaggregation_mode") == "decode"
+    if decode and not ask("written:disaggregation_decode_enable_radix_cache"):
+        return Decided(True, "a decode server of a disaggregated pair keeps no prefixes", Basis.OBSERVED)
+    return None
+
+
+RESOLVERS: Mapping[str, Resolver] = {
+    "kv_cache_dtype": kv_cache_dtype,
+    "page_size": page_size,
+    "max_running_requests": max_running_requests,
+    "swa_full_tokens_ratio": swa_full_tokens_ratio,
+    "chunked_prefill_size": chunked_prefill_size,
+    "hicache_ratio": hicache_ratio,
+    "hicache_io_backend": hicache_io_backend,
+    "hicache_mem_layout": hicache_mem_layout,
+    "disable_radix_cache": disable_radix_cache,
+}
