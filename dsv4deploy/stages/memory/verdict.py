@@ -173,8 +173,8 @@ def _sources(account: Account) -> tuple[str, ...]:
 
 
 def _more_room(launch: Launched, limits: Limits) -> str:
-    """A larger fraction if that is enough, else more ranks."""
-    wanted = 1 - (limits.free.high - limits.weights.low) / limits.free.high if limits.free.high > 0 else 1.0
+    """A larger fraction if that is likely to be enough, else more ranks."""
+    wanted = limits.weights.likely / limits.free.likely if limits.free.likely > 0 else 1.0
     if launch.fraction is not None and launch.fraction < wanted < MOST_FRACTION:
         return f"--mem-fraction-static above {wanted:.2f}, or more ranks"
     return _more_ranks(launch)

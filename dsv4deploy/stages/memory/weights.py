@@ -139,8 +139,8 @@ def _grown(share: Share, inputs: Inputs) -> Interval:
     fp8 = share.dtype == "F8_E4M3"
     match share.tensor_class:
         case TensorClass.OUTPUT_A if fp8:
-            # An FP8 GEMM keeps it as it is where the card has one; it is off on SM12x.
-            return own if (inputs.facts.arch or "").startswith("sm_12") else between(0, own.high)
+            # An FP8 GEMM keeps it as it is where the card has one; it is off on SM12x and ROCm.
+            return own if (inputs.facts.arch or "").startswith(("sm_12", "gfx")) else between(0, own.high)
         case TensorClass.INDEXER if fp8 and inputs.shape.attention == "compressed":
             return own
         case TensorClass.KV_B:
