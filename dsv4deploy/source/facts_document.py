@@ -3,7 +3,7 @@
 A key that nobody knows is ignored with a note; a value of the wrong type is an error and counts as unknown.
 """
 
-import difflib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.facts import Facts, ModelFacts
+from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.place import Place
 
 Path = tuple[str | int, ...]
@@ -63,18 +64,23 @@ def _checked(kind: type[Value], tree: object, path: Path, where: Where) -> tuple
     told = list(_unknown(path, tree, kind, where)) if path else []
     known = {key: value for key, value in tree.items() if key in kind.model_fields}
     try:
-        return kind.model_validate(known), told
+        return _strictly(kind, known), told
     except ValidationError as error:
         wrong = {found["loc"][0]: found for found in error.errors()}
     told += [_wrong((*path, *found["loc"]), _mismatch(found), where, _quoting(found)) for found in wrong.values()]
-    return kind.model_validate({key: value for key, value in known.items() if key not in wrong}), told
+    return _strictly(kind, {key: value for key, value in known.items() if key not in wrong}), told
+
+
+def _strictly(kind: type[Value], known: Mapping[str, object]) -> Value:
+    """As elsewhere in the house no single value is converted; a list may become a tuple."""
+    return kind.model_validate_json(json.dumps(known, default=str), strict=True)
 
 
 def _unknown(path: Path, tree: Mapping[Any, object], kind: type[BaseModel], where: Where) -> Iterator[Diagnostic]:
     for key in tree:
         if key not in kind.model_fields:
-            near = difflib.get_close_matches(str(key), kind.model_fields, n=1)
-            remedy = f"write {_dotted((*path, near[0]))} if that is meant" if near else ""
+            near = nearest(str(key), kind.model_fields)
+            remedy = f"write {_dotted((*path, near))} if that is meant" if near else ""
             yield Diagnostic(
                 "fact-unknown",
                 Level.NOTE,

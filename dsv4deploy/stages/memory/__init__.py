@@ -1,0 +1,5 @@
+"""Memory fit: what a launch takes of each card, and what is left for tokens and long prompts."""
+
+from dsv4deploy.stages.memory.fit import fit
+
+__all__ = ["fit"]

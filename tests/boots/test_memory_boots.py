@@ -1,0 +1,30 @@
+"""Memory fit against public boots of SGLang: the page is fresh, and the errors stay where they are."""
+
+import pytest
+
+from tests.boots.table import PAGE, Row, middle_error, page, rows
+
+ROWS = rows()
+
+
+def test_the_page_in_docs_is_what_the_program_says_now() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python -m tests.boots.table"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.what == "tokens of the logged pool"], ids=lambda row: row.name)
+def test_cache_arithmetic_is_exact(row: Row) -> None:
+    # Logs print the pool to 0.01 GiB, and one of them only what was free before and after.
+    assert abs(row.error) < 0.4
+
+
+def test_end_to_end_the_median_error_is_within_ten_percent() -> None:
+    assert middle_error(ROWS, "tokens end to end") < 10
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.what == "tokens end to end"], ids=lambda row: row.name)
+def test_end_to_end_the_report_lies_in_the_interval(row: Row) -> None:
+    assert row.inside
+
+
+def test_weights_are_within_three_percent_in_the_median() -> None:
+    assert middle_error(ROWS, "GiB of weights") < 3
