@@ -1,0 +1,62 @@
+"""The stages of a start and the lines at which each begins, for SGLang 0.5.6 to 0.5.23."""
+
+from __future__ import annotations
+
+import re
+
+STAGES = ("args", "init", "load", "pool", "capture", "warmup", "serve")
+ORDER = {stage: number for number, stage in enumerate(STAGES)}
+READY = "The server is fired up and ready to roll!"
+START = "server_args="
+
+# (text that must be there, regex or None, stage, whether it speaks for all ranks). Wordings by version: 0.5.14 renamed
+# the capture lines, 0.5.21 the distributed ones.
+MARKS = (
+    (START, None, "init", True),
+    ("Load weight begin", None, "load", False),
+    ("Load weight end", None, "pool", False),
+    (" graph begin", re.compile(r"Capture (?:[\w-]+ ){0,4}(?:cuda|CUDA) graph begin"), "capture", False),
+    ("Started server process [", None, "warmup", True),
+    (READY, None, "serve", True),
+)
+# A log that was cut at its head tells its stage by these; they only ever move a start forward.
+HINTS = (
+    ("Init torch distributed begin", "init"),
+    ("Init parallel begin", "init"),
+    ("Loading safetensors checkpoint shards", "load"),
+    ("Multi-thread loading shards", "load"),
+    ("Memory pool end.", "pool"),
+    ("Capturing batches (bs=", "capture"),
+    ("Capturing num tokens (num_tokens=", "capture"),
+    ("Uvicorn running on", "warmup"),
+)
+# Lines of a server that serves, when nothing before them was kept.
+SERVING = ("Decode batch", "Prefill batch")
+
+_BAR = re.compile(
+    r"(?P<what>Loading safetensors checkpoint shards|Multi-thread loading shards|Capturing batches|Capturing num tokens"
+    r"|DeepGEMM warmup)[^\r\n]*?(?P<percent>\d+)%[^\r\n]*?(?P<done>\d+)/(?P<all>\d+)"
+)
+_WHAT = {
+    "Loading safetensors checkpoint shards": "weights",
+    "Multi-thread loading shards": "weights",
+    "Capturing batches": "captured batches",
+    "Capturing num tokens": "captured prefill sizes",
+    "DeepGEMM warmup": "kernel warm-up",
+}
+
+
+def progress(tail: str) -> dict[str, object] | None:
+    """The newest progress bar in the last characters of a log: what, percent, done and all; None without one."""
+    newest = None
+    for newest in _BAR.finditer(tail):  # noqa: B007 (the last one counts)
+        pass
+    if newest is None:
+        return None
+    done, everything = int(newest.group("done")), int(newest.group("all"))
+    return {
+        "what": _WHAT[newest.group("what")],
+        "percent": int(newest.group("percent")),
+        "done": done,
+        "all": everything,
+    }

@@ -1,0 +1,270 @@
+"""What a log tells of one start: its stages, what was said against it, how it ended."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, NamedTuple  # noqa: UP035 (collections.abc.Iterator cannot be subscripted in Python 3.8)
+
+from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short
+from dsv4deploy.node.search import Search
+from dsv4deploy.node.signatures import Catalogue, speaking
+from dsv4deploy.node.stages import HINTS, MARKS, ORDER, READY, SERVING, START, progress
+
+# How much a hit weighs; the strongest kind decides, and within it the earliest line.
+BANDS = ("cause", "symptom", "bare", "advice")
+_KEPT = 20
+# A traceback quotes source: a quoted line says what would have been said, its frame at most where.
+SOURCE = "    "
+FRAME = '  File "'
+
+
+class Hit(NamedTuple):
+    """A signature that spoke: where, at which stage, and how much it weighs here."""
+
+    number: int
+    line: int
+    text: str
+    stage: str
+    rank: str
+    band: int
+    groups: dict[str, str]
+
+
+class Line(NamedTuple):
+    """A line that decided something."""
+
+    line: int
+    text: str
+
+
+class Story:
+    """Reads a log from its first line on and keeps what matters of it; memory does not grow with the log.
+
+    A second start in the same log (`server_args=` again) begins the story anew.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._lines = Lines()
+        self._search = Search(tuple(dict.fromkeys([*catalogue.finds, *(m[0] for m in MARKS), *(h[0] for h in HINTS)])))
+        self._noise = tuple(n for n, signature in enumerate(catalogue.signatures) if signature["says"] == "noise")
+        self.count = 0
+        self.tail = ""
+        self.stamp: str | None = None
+        self._at = 0
+        self._line_at = 0
+        self._record = (0, "")
+        self._forget()
+
+    def _forget(self) -> None:
+        self.stages: dict[str, str] = {}
+        self.hits: dict[tuple[int, str], Hit] = {}
+        self.refuted: set[int] = set()
+        self.ready: Line | None = None
+        self.stopped: Line | None = None
+        self.dead: Line | None = None
+        self.final = False
+        self._dead_record = -1
+        self._muted = -1
+
+    def feed(self, chunk: bytes | str) -> None:
+        """Read on."""
+        for batch in self._lines.feed(chunk):
+            self._batch(batch)
+
+    def close(self) -> None:
+        """There is no more: the unfinished last line counts as a line."""
+        rest = self._lines.close()
+        if rest:
+            self._batch(rest)
+            self.count += not rest.endswith("\n")
+
+    @property
+    def stage(self) -> str:
+        """The stage that the most advanced rank has reached."""
+        return max(self.stages.values(), key=ORDER.__getitem__, default="args")
+
+    @property
+    def progress(self) -> dict[str, object] | None:
+        """The newest progress bar."""
+        return progress(self.tail + self._lines.waiting[-TAIL:])
+
+    def last(self, count: int) -> list[str]:
+        """The last lines as people read them: without carriage returns, colours and what a bar overwrote."""
+        text = (self.tail + self._lines.waiting[-TAIL:]).rstrip("\n")
+        return [short(line.split("\r")[-1], 400) for line in text.split("\n")[-count:]] if text else []
+
+    @property
+    def newest(self) -> Line:
+        """The last line that says something."""
+        waiting = bool(self._lines.waiting)
+        lines = self.last(_KEPT)
+        blank = next((n for n, line in enumerate(reversed(lines)) if line.strip()), 0)
+        return Line(self.count + waiting - blank, short(lines[-1 - blank]) if lines else "")
+
+    def best(self, weakest: str) -> Hit | None:
+        """The hit that explains most, no weaker than the band `weakest`.
+
+        A stronger band wins; then a class that another one stands over loses; then the earliest line wins.
+        """
+        hits = [h for h in self.hits.values() if h.band <= BANDS.index(weakest) and h.number not in self.refuted]
+        if not hits:
+            return None
+        strongest = min(hit.band for hit in hits)
+        hits = [hit for hit in hits if hit.band == strongest]
+        beaten = {name for hit in hits for name in self.catalogue[hit.number].get("over") or ()}
+        left = [hit for hit in hits if self.catalogue[hit.number]["class"] not in beaten] or hits
+        return min(left, key=lambda hit: (hit.line, hit.number))
+
+    # Reading. Only lines that hold one of the texts looked for are ever taken apart.
+
+    def _batch(self, batch: str) -> None:
+        number, counted = self.count, 0
+        for start, end in self._candidates(batch):
+            number += batch.count("\n", counted, start)
+            counted = start
+            record = self._record_of(batch, end)
+            self._line(number + 1, batch[start:end], record)
+        self.count += batch.count("\n")
+        self._record = self._record_of(batch, len(batch))
+        newline = batch.rfind("\n")
+        if newline >= 0:
+            self._line_at = self._at + newline + 1
+        self._at += len(batch)
+        self.tail = (self.tail + batch[-TAIL:])[-TAIL:]
+
+    def _candidates(self, batch: str) -> Iterator[tuple[int, int]]:
+        """Start and end of every piece of a line that holds a text looked for, in order, each once."""
+        places = self._search.places(batch)
+        if not self.stages:
+            places.update(at for at in (batch.find(find) for find in SERVING) if at >= 0)
+        done = -1
+        for at in sorted(places):
+            if at < done:
+                continue
+            start, end = self._piece(batch, at)
+            while start < end and start >= done:
+                yield start, end
+                done = end
+                # The rest of a line longer than a piece may hold another text.
+                follows = end < len(batch) and batch[end] != "\n"
+                start, end = self._piece(batch, end) if follows else (end, end)
+
+    def _piece(self, batch: str, at: int) -> tuple[int, int]:
+        line = batch.rfind("\n", 0, at) + 1
+        begin = line or self._line_at - self._at
+        start = max(0, begin + (at - begin) // PIECE * PIECE)
+        newline = batch.find("\n", at)
+        end = len(batch) if newline < 0 else newline
+        return start, min(end, begin + ((at - begin) // PIECE + 1) * PIECE)
+
+    def _record_of(self, batch: str, end: int) -> tuple[int, str]:
+        """Where the message that a line belongs to begins in the whole log, and the rank that wrote it."""
+        at = end
+        while True:
+            at = batch.rfind("[20", 0, at)
+            if at < 0:
+                return self._record
+            stamp = STAMP.match(batch, at)
+            if stamp:
+                return self._at + at, stamp.group(2) or ""
+
+    def _line(self, number: int, line: str, record: tuple[int, str]) -> None:
+        for part in line.split("\r"):
+            text = read(part)
+            if not text.said:
+                continue
+            self.stamp = text.stamp or self.stamp
+            rank = record[1] if text.rank is None else text.rank
+            self._part(number, text.said, rank, record[0])
+
+    def _part(self, number: int, said: str, rank: str, record: int) -> None:
+        self._mark(number, said, rank)
+        if self.stopped is not None or record == self._muted or said.startswith((START, SOURCE)):
+            return
+        spoken = [
+            heard for find in self._search.inside(said) for heard in speaking(self.catalogue.patterns(find), said)
+        ]
+        self.refuted.update(pattern.owner for pattern, _ in spoken if pattern.refutes)
+        heard = {pattern.owner: groups for pattern, groups in reversed(spoken) if not pattern.refutes}
+        noise = [n for n in self._noise if n in heard]
+        if any(self.catalogue[n].get("block") for n in noise):
+            self._muted = record
+        for owner in sorted(heard):
+            signature = self.catalogue[owner]
+            if said.startswith(FRAME) and signature["says"] != "bare":
+                continue
+            if not noise or signature.get("loud"):
+                self._hear(
+                    owner,
+                    signature,
+                    Hit(owner, number, short(said), self._stage_of(rank), rank, 0, heard[owner]),
+                    record,
+                )
+
+    def _stage_of(self, rank: str) -> str:
+        return self.stages.get(rank) or self.stages.get("") or self.stage
+
+    def _hear(self, owner: int, signature: dict[str, Any], hit: Hit, record: int) -> None:
+        if signature.get("stages") and hit.stage not in signature["stages"]:
+            return
+        says = signature["says"]
+        if says == "stop":
+            self.stopped = Line(hit.line, hit.text)
+            return
+        if says in BANDS:
+            hit = hit._replace(band=self._band(says, record))
+            known = self.hits.get((owner, hit.rank))
+            if known is None or hit.band < known.band:
+                self.hits[owner, hit.rank] = hit
+        if (signature.get("dead") or says == "death") and self.dead is None:
+            self.dead, self._dead_record = Line(hit.line, hit.text), record
+        self.final = self.final or bool(signature.get("final"))
+
+    def _band(self, says: str, record: int) -> int:
+        """How much it weighs: the last words of a dying process count as a symptom at least, what follows less."""
+        band = BANDS.index(says)
+        if self.dead is None:
+            return band
+        if record == self._dead_record:
+            return min(band, BANDS.index("symptom")) if says == "advice" else band
+        return min(band + 1, BANDS.index("bare")) if says != "advice" else band
+
+    def _mark(self, number: int, said: str, rank: str) -> None:
+        for find, match, stage, everyone in MARKS:
+            if find in said and (match is None or match.search(said)):
+                self._enter(number, said, stage, rank, everyone)
+                return
+        for find, stage in HINTS:
+            if find in said and ORDER[stage] > ORDER[self._stage_of(rank)]:
+                self._advance(stage, rank)
+                return
+        if not self.stages and any(find in said for find in SERVING):
+            self._advance("serve", rank)
+
+    def _enter(self, number: int, said: str, stage: str, rank: str, everyone: bool) -> None:
+        if said.startswith(START) and self.stages:
+            self._forget()
+        if READY in said:
+            if self.stopped is not None:
+                return
+            self.ready, self.dead, self.final = Line(number, short(said)), None, False
+            self.hits.clear()
+            self.refuted.clear()
+        if everyone:
+            self.stages = {"": stage}
+            if stage != "serve":
+                self._outlived(None)
+        else:
+            self._advance(stage, rank)
+
+    def _advance(self, stage: str, rank: str) -> None:
+        further = ORDER[stage] > ORDER[self._stage_of(rank)]
+        self.stages[rank] = stage
+        if further:
+            self._outlived(rank)
+
+    def _outlived(self, rank: str | None) -> None:
+        """What a process said before it went on to its next stage did not stop it."""
+        if self.dead is None and not self.final:
+            for key in [key for key in self.hits if rank is None or key[1] == rank]:
+                del self.hits[key]

@@ -1,0 +1,154 @@
+"""Reads a whole log and says what became of the start: state, stage, class, the decisive line, what to do."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from typing import Any, BinaryIO
+
+from dsv4deploy.node.signatures import Catalogue
+from dsv4deploy.node.story import BANDS, Hit, Story
+
+_CHUNK = 1 << 20
+_SHOWN = 12
+
+
+def run(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The node tool's `triage`: read `log` (a path, `-`) or the journal of `unit`, with the compiled `signatures`."""
+    catalogue = Catalogue(arguments["signatures"])
+    if arguments.get("unit"):
+        return triage_journal(arguments["unit"], catalogue)
+    return triage_file(arguments["log"], catalogue)
+
+
+def triage_file(path: str, catalogue: Catalogue) -> dict[str, Any]:
+    """Judge the file at `path` (gzip by its name, `-` is standard input).
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path == "-":
+        return triage_stream(sys.stdin.buffer, catalogue)
+    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")  # noqa: SIM115, PTH123 (closed just below)
+    with opened as stream:
+        return triage_stream(stream, catalogue)  # type: ignore[arg-type]
+
+
+def triage_journal(unit: str, catalogue: Catalogue) -> dict[str, Any]:
+    """Judge what the journal holds of a unit.
+
+    Raises:
+        OSError: there is no journal here, or it may not be read.
+    """
+    command = ["journalctl", "--unit", unit, "--output", "cat", "--no-pager", "--all"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
+        told = triage_stream(reader.stdout, catalogue)  # type: ignore[arg-type]
+        error = reader.stderr.read().decode(errors="replace").strip()  # type: ignore[union-attr]
+    if reader.returncode:
+        raise OSError(error or "journalctl failed")
+    return told
+
+
+def triage_stream(stream: BinaryIO, catalogue: Catalogue) -> dict[str, Any]:
+    """Judge everything that `stream` gives until its end."""
+    story = Story(catalogue)
+    while True:
+        chunk = stream.read(_CHUNK)
+        if not chunk:
+            break
+        story.feed(chunk)
+    story.close()
+    return told(story)
+
+
+def triage_text(text: bytes | str, catalogue: Catalogue) -> dict[str, Any]:
+    """Judge a log that is in memory."""
+    story = Story(catalogue)
+    story.feed(text)
+    story.close()
+    return told(story)
+
+
+def told(story: Story) -> dict[str, Any]:
+    """The answer `triage/1` for a log of which there is no more."""
+    hit = explanation(story, ended=True)
+    state = _state(story, hit)
+    decisive = _decisive(story, hit, state)
+    answer: dict[str, Any] = {
+        "schema": "triage/1",
+        "state": state,
+        "stage": hit.stage if hit else story.stage,
+        "class": None,
+        "root": decisive[1],
+        "line": decisive[0],
+        "rank": hit.rank or None if hit else None,
+        "ready_line": story.ready.line if story.ready else None,
+        "then": _then(story, hit),
+        "lines": story.last(_SHOWN),
+        "total_lines": story.count,
+    }
+    if hit:
+        answer.update(knowledge(story.catalogue[hit.number], hit))
+    return answer
+
+
+def knowledge(signature: dict[str, Any], hit: Hit) -> dict[str, Any]:
+    """What the catalogue knows about a hit."""
+    return {
+        "class": signature["class"],
+        "signature": signature["id"],
+        "title": signature["title"],
+        "change": signature.get("change") or [],
+        "rule": signature.get("rule"),
+        "remedy": signature.get("remedy"),
+        "refute": signature.get("refute"),
+        "found": hit.groups,
+    }
+
+
+def explanation(story: Story, ended: bool) -> Hit | None:
+    """The hit that explains how it stands; None if nothing failed or nothing is known.
+
+    A bare exception explains only a death. The end of a log counts as one before the server was ready.
+    """
+    if story.dead is not None or (ended and story.ready is None and story.stopped is None):
+        return story.best("advice")
+    best = story.best("advice")
+    if best is not None and best.band == BANDS.index("bare"):
+        hits = [hit for hit in story.hits.values() if hit.band != best.band and hit.number not in story.refuted]
+        return min(hits, key=lambda hit: (hit.band, hit.line), default=None)
+    return best
+
+
+def _state(story: Story, hit: Hit | None) -> str:
+    if story.ready is not None:
+        return "ready"
+    if story.dead is not None or (hit is not None and hit.band < BANDS.index("advice")):
+        return "failed"
+    return "stopped-by-us" if story.stopped is not None else "progressing"
+
+
+def _decisive(story: Story, hit: Hit | None, state: str) -> tuple[int, str]:
+    if hit is not None:
+        return hit.line, hit.text
+    if state == "failed" and story.dead is not None:
+        return story.dead
+    if state == "stopped-by-us" and story.stopped is not None:
+        return story.stopped
+    if story.ready is not None:
+        return story.dead or story.ready
+    return story.newest
+
+
+def _then(story: Story, hit: Hit | None) -> dict[str, Any] | None:
+    """What came after ready."""
+    if story.ready is None:
+        return None
+    if story.dead is not None:
+        return {"state": "crashed", "line": story.dead.line}
+    if story.stopped is not None:
+        return {"state": "stopped-by-us", "line": story.stopped.line}
+    if hit is not None and hit.band < BANDS.index("advice"):
+        return {"state": "failing", "line": hit.line}
+    return None
