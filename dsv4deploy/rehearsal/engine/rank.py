@@ -1,0 +1,108 @@
+"""One scheduler process: writes its share of the log, reports that it is ready, then answers what the leader asks."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import time
+
+from . import log
+from .play import Player, Struck
+from .record import Value
+from .script import Script
+from .stack import Stack
+
+_WORDS = [
+    "the",
+    "quick",
+    "answer",
+    "of",
+    "a",
+    "rehearsal",
+    "has",
+    "no",
+    "meaning",
+    "but",
+    "it",
+    "has",
+    "a",
+    "length",
+    "and",
+    "it",
+    "always",
+    "looks",
+    "the",
+    "same",
+]
+_PR_SET_NAME = 15
+
+
+def run(rank: int, stack: Stack, script: Script, channel: socket.socket) -> None:
+    """Play the part of scheduler `rank`; returns when the leader has gone."""
+    rename("sglang::schedul")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in (signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(name, signal.SIG_DFL)
+    player = Player(stack, script, rank)
+    try:
+        player.play("scheduler")
+        _send(channel, {"ready": rank})
+        _serve(player, channel)
+    except Struck:
+        player.fail()
+        _end(script, channel)
+
+
+def rename(name: str) -> None:
+    """Give the process a name, as setproctitle does for the engine; only the short one is within our reach."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+
+
+def _end(script: Script, channel: socket.socket) -> None:
+    if script.end == "sigquit":
+        os.kill(os.getppid(), signal.SIGQUIT)
+    elif script.end.startswith("signal "):
+        signum = int(script.end.split()[1])
+        signal.signal(signum, signal.SIG_DFL) if signum != signal.SIGKILL else None
+        os.kill(os.getpid(), signum)
+    while channel.recv(4096):
+        # A hung or failing scheduler reads nothing and answers nothing until somebody ends it.
+        continue
+
+
+def _serve(player: Player, channel: socket.socket) -> None:
+    answered = 0
+    for line in channel.makefile("r", encoding="utf-8"):
+        request = json.loads(line)
+        kind = request["kind"]
+        if kind == "fail":
+            raise Struck
+        if kind == "generate":
+            warming = request["warmup"]
+            player.strike("warmup")
+            if not warming and player.script.seconds is None and answered >= player.script.requests:
+                player.strike("serve")
+            answered += not warming
+        _send(channel, _answer(player, request))
+
+
+def _answer(player: Player, request: dict[str, Value]) -> dict[str, Value]:
+    tokens, new = int(request["prompt"]), int(request["new"])
+    player.play("prefill", new=tokens, throughput=tokens / 0.05, usage=tokens / max(player.stack.numbers["tokens"], 1))
+    start = time.monotonic()
+    log.pause(0.0015 * new)
+    if new > 1:
+        rate = new / max(time.monotonic() - start, 1e-6)
+        player.play("decode", held=tokens + new, throughput=rate, usage=(tokens + new) / player.stack.numbers["tokens"])
+    words = [_WORDS[index % len(_WORDS)] for index in range(new)]
+    return {"id": request["id"], "text": " " + " ".join(words), "tokens": new}
+
+
+def _send(channel: socket.socket, message: dict[str, Value]) -> None:
+    channel.sendall(json.dumps(message).encode() + b"\n")
