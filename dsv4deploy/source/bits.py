@@ -38,6 +38,20 @@ class Source:
         return line, len(self.text(self._starts[line - 1], at)) + 1
 
 
+class Inner(Source):
+    """A text inside another one, as the script in `bash -c '...'`; its places are those of the outer text."""
+
+    def __init__(self, bits: "Sequence[Bit]") -> None:
+        super().__init__(bits[0].source.file if bits else "", "".join(bit.text for bit in bits))
+        self._bits = bits
+
+    def place(self, start: int, end: int) -> Place:
+        first, last = self._bits[0], self._bits[-1]
+        if len(self._bits) == 1 and first.exact:
+            return first.source.place(first.start + start, first.start + end)
+        return first.source.place(first.start, max(first.end, last.end))
+
+
 @dataclass(frozen=True, slots=True)
 class Bit:
     """A fragment of a word.

@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from dsv4deploy.model.imported import Command, Imported, Piece, Sure, Word
-from dsv4deploy.source import starting
+from dsv4deploy.model.imported import Command, Container, Imported, Piece, Prefix, Sure, Word
+from dsv4deploy.model.place import Place
+from dsv4deploy.source import containers, starting
 from dsv4deploy.source.account import Account
-from dsv4deploy.source.bits import Bit, Source, fields, plain, word
+from dsv4deploy.source.bits import Bit, Inner, Source, plain, word
 from dsv4deploy.source.shellwords import Bits, Variable, Words, nested
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statem
 _TESTS = {"test_command", "negated_command"}
 _SAYS = {"echo", "printf", ":", "true", "wait"}
 _LIMITS = {"n": "nofile", "l": "memlock", "c": "core", "s": "stack", "u": "nproc", "v": "as", "m": "rss", "i": "sigpending"}
+_SHELLS = {"bash", "sh", "dash"}
 _DEEPEST = 8
 
 
@@ -62,6 +64,16 @@ class Around:
     background: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A program that is being started: by what, with which environment, in which container."""
+
+    place: Place
+    prefixes: tuple[Prefix, ...] = ()
+    environment: Mapping[str, Word] = field(default_factory=dict)
+    container: Container | None = None
+
+
 class Shell:
     """Follows one source; sourced files get a shell of their own with the same state and account."""
 
@@ -73,6 +85,7 @@ class Shell:
         self._root = _parser().parse(source.data).root_node
         self._words = Words(source, nested(self._root), self)
         self._around = Around()
+        self._outer: Here | None = None
         account.opened(source)
 
     # The scope of the words.
@@ -128,9 +141,18 @@ class Shell:
         }
         step = steps.get(node.type)
         if step is None:
-            reason = "the parser finds no bash in it" if node.type == "ERROR" else "it changes nothing that we follow"
-            return self._leave(node, reason)
+            if node.type == "ERROR":
+                return self._broken(node)
+            return self._leave(node, "it changes nothing that we follow")
         return step(node)
+
+    def _broken(self, node: "Node") -> None:
+        """What the parser cannot make sense of: the commands in it are read, the rest is left."""
+        for child in node.children:
+            if child.is_named and child.child_count and child.type != "ERROR":
+                self._statement(child)
+            elif child.type != "\n":
+                self._leave(child, "the parser finds no bash in it")
 
     def _branch(self, node: "Node", why: str) -> None:
         """Something that may or may not happen: what it sets is unknown afterwards, what it starts is listed."""
@@ -367,7 +389,7 @@ class Shell:
         self._around = replace(self._around, outputs=self._around.outputs + outputs)
         whole = (node.start_byte, end)
         if not self._builtin(words, [found for found, _ in bits], node, before):
-            self._start(words, whole)
+            self._start(words, [found for found, _ in bits], whole)
         if inline:
             over, before.over = self.state.over, before.over
             before.over = over
@@ -477,43 +499,126 @@ class Shell:
 
     # What is started.
 
-    def _start(self, words: tuple[Word, ...], whole: tuple[int, int]) -> None:
-        """An external command: the engine, or something that we do not know."""
+    def _start(self, words: "tuple[Word, ...]", bits: list[Bits], whole: tuple[int, int]) -> None:
+        """An external command: the engine, something that starts it, or something that we do not know."""
+        found = len(self.account.commands)
         peeled = starting.peeled(words)
-        entry = starting.entry(peeled.rest)
-        at = None if entry else starting.hidden_entry(peeled.rest)
-        if at is not None:
-            entry = starting.entry(peeled.rest[at:])
-            for unknown in peeled.rest[:at]:
-                self.account.leave_word(unknown.text, unknown.used, "a program in front of the engine that we do not know")
-        if entry is None:
+        inner = bits[len(words) - len(peeled.rest) :]
+        outer = self._outer or Here(self.source.place(*whole))
+        here = replace(
+            outer,
+            place=self.source.place(*whole),
+            prefixes=(*outer.prefixes, *peeled.prefixes),
+            environment=self._environment(peeled),
+        )
+        before, self.state = self.state, self.state.copy()
+        self.state.removed += peeled.removed
+        entered = self._enter(peeled.rest, inner, here)
+        self.state = before
+        if not entered:
             return self.account.leave(self.source, *whole, self._unknown_command(words))
-        self.account.piece(self.source, *whole, "engine")
-        environment = {
-            name: word(found.items[0], found.place or self.source.place(*whole))
+        self.account.piece(self.source, *whole, "engine" if len(self.account.commands) > found else "script")
+        if any(prefix.name == "exec" for prefix in peeled.prefixes) and not self._around.background:
+            line = self.source.place(*whole).line
+            self.state.over = f"it is not reached: line {line} replaces the script by what it starts"
+        return None
+
+    def _environment(self, peeled: starting.Peeled) -> dict[str, Word]:
+        """What a program gets here, without what the caller of the script has set."""
+        exported = {
+            name: word(found.items[0], found.place or self.source.place(0, 0))
             for name, found in self.state.variables.items()
             if found.exported and found.items
         }
+        kept = {} if "*" in peeled.removed else {n: w for n, w in exported.items() if n not in peeled.removed}
+        return kept | dict(peeled.environment)
+
+    def _enter(self, words: "tuple[Word, ...]", bits: list[Bits], here: "Here") -> bool:
+        """Record what `words` start; whether that is the engine or a script that we can follow."""
+        if containers.starts_one(words):
+            return self._enter_container(words, bits, here)
+        entry = starting.entry(words)
+        at = None if entry else starting.hidden_entry(words)
+        if at is not None:
+            entry = starting.entry(words[at:])
+            for unknown in words[:at]:
+                self.account.leave_word(unknown.text, unknown.used, "a program in front of the engine that we do not know")
+        if entry is None and here.container and words[:1] and words[0].text.startswith("-"):
+            entry = starting.Entry("image", (), words)
+        if entry is None:
+            return self._enter_script(words, bits, here)
         self.account.commands.append(
             Command(
                 entry=entry.kind,
                 lead=entry.lead,
                 argv=entry.argv,
-                place=self.source.place(*whole),
-                environment=({} if "*" in peeled.removed else environment) | dict(peeled.environment),
-                removed=(*self.state.removed, *peeled.removed),
-                prefixes=peeled.prefixes,
+                place=here.place,
+                environment=here.environment,
+                removed=tuple(self.state.removed),
+                prefixes=here.prefixes,
                 outputs=self._around.outputs,
                 background=self._around.background,
                 folder=self.state.folder,
                 venv=self.state.venv,
                 limits=dict(self.state.limits),
+                container=here.container,
                 condition=self._around.condition,
             )
         )
-        if any(prefix.name == "exec" for prefix in peeled.prefixes) and not self._around.background:
-            self.state.over = f"it is not reached: line {self.source.place(*whole).line} replaces the script by the engine"
-        return None
+        return True
+
+    def _enter_container(self, words: "tuple[Word, ...]", bits: list[Bits], here: "Here") -> bool:
+        found = containers.inside(words, here.environment, self.read)
+        before, self.state = self.state, State(folder=None)
+        inside = replace(here, environment=found.environment, container=found.container)
+        peeled = starting.peeled(found.words)
+        inside = replace(
+            inside,
+            prefixes=(*inside.prefixes, *peeled.prefixes),
+            environment={**inside.environment, **peeled.environment},
+        )
+        self.state.removed += peeled.removed
+        count = len(peeled.rest)
+        own = bits[len(bits) - count :] if count <= len(bits) else []
+        entered = self._enter(peeled.rest, own, inside)
+        self.state = before
+        return entered
+
+    def _enter_script(self, words: "tuple[Word, ...]", bits: list[Bits], here: "Here") -> bool:
+        """`bash -c '...'`, `bash serve.sh`, `./serve.sh`."""
+        if not words or self._depth >= _DEEPEST or len(bits) != len(words):
+            return False
+        at = 0
+        inline = False
+        if starting.base(words[0]) in _SHELLS:
+            at = 1
+            while at < len(words) and words[at].text.startswith("-"):
+                inline = inline or (not words[at].text.startswith("--") and "c" in words[at].text)
+                at += 2 if words[at].text in {"-o", "-O"} else 1
+        elif not words[0].text.endswith(".sh"):
+            return False
+        if at >= len(words) or words[at].needs:
+            return False
+        text = words[at].text if inline else self.read(words[at].text)
+        if text is None:
+            return False
+        source = Inner(bits[at]) if inline else Source(words[at].text, text)
+        variables = {name: _exported(found) for name, found in self.state.variables.items() if found.exported}
+        variables |= {name: _variable(found) for name, found in here.environment.items() if name not in variables}
+        state = State(
+            variables={name: found for name, found in variables.items() if name in here.environment},
+            arguments=tuple(bits[at + 1 + inline :]),
+            removed=list(self.state.removed),
+            limits=dict(self.state.limits),
+            folder=self.state.folder,
+            venv=self.state.venv,
+        )
+        if not inline:
+            self.account.files.append(words[at].text)
+        shell = Shell(source, self.account, state, self.read, self.folder, self._depth + 1)
+        shell._around, shell._outer = self._around, here
+        shell.follow()
+        return True
 
     @staticmethod
     def _unknown_command(words: tuple[Word, ...]) -> str:
@@ -527,7 +632,7 @@ class Shell:
     def _text(self, node: "Node") -> str:
         return self.source.text(node.start_byte, node.end_byte)
 
-    def _place(self, node: "Node"):
+    def _place(self, node: "Node") -> Place:
         return self.source.place(node.start_byte, node.end_byte)
 
     def _piece(self, node: "Node", role: str) -> None:
@@ -558,6 +663,21 @@ def _given(name: str, value: str) -> Variable:
     start = len(name.encode()) + 1
     bit = Bit(value, source, start, len(source.data), quoted=True, sure=Sure.ASSIGNED)
     return Variable(((bit,),), place=source.place(start, len(source.data)))
+
+
+def _exported(variable: Variable) -> Variable:
+    return replace(variable, array=False, items=variable.items[:1])
+
+
+def _variable(found: Word) -> Variable:
+    """A variable whose value is the text of a word, with the place of the word."""
+    if found.needs:
+        source = Source(found.place.file, found.text)
+        hole = Bit(found.text, source, 0, len(source.data), False, True, False, Sure.UNKNOWN, found.needs[0])
+        return Variable(((hole,),), exported=True, place=found.place)
+    source = Source(found.place.file, found.text)
+    bit = Bit(found.text, source, 0, len(source.data), exact=False, quoted=True, sure=found.sure)
+    return Variable(((bit,),), exported=True, place=found.place)
 
 
 def _without(bits: Bits, characters: int) -> Bits:
