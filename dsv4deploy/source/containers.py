@@ -85,9 +85,7 @@ def _environment(container: Container, outer: Mapping[str, Word], read: Read) ->
         if equals:
             environment[name] = starting.tail(word, len(name) + 1)
         else:
-            environment[name] = outer.get(
-                name, replace(word, text=f"${{{name}}}", sure=Sure.UNKNOWN, needs=(name,))
-            )
+            environment[name] = outer.get(name, replace(word, text=f"${{{name}}}", sure=Sure.UNKNOWN, needs=(name,)))
     return environment
 
 

@@ -76,6 +76,17 @@ class Bit:
     hole: str = ""
     ends: bool = False
 
+    @classmethod
+    def unknown(cls, name: str, source: Source, start: int, end: int, quoted: bool = True, text: str = "") -> "Bit":
+        """A hole called `name`; `text` is how it was written, if not as those bytes."""
+        written = text or source.text(start, end)
+        return cls(written, source, start, end, exact=False, quoted=quoted, sure=Sure.UNKNOWN, hole=name)
+
+    @classmethod
+    def made(cls, text: str, source: Source, start: int, end: int, quoted: bool = True) -> "Bit":
+        """A text that those bytes stand for without being it."""
+        return cls(text, source, start, end, exact=False, quoted=quoted, sure=Sure.ASSIGNED)
+
     def part(self, start: int, end: int) -> "Bit":
         """The characters `start` to `end` of it."""
         if not self.exact:
@@ -85,7 +96,10 @@ class Bit:
         return replace(self, text=text, start=offset, end=offset + len(text.encode("utf-8", "surrogateescape")))
 
 
-def weaker(bits: Iterable[Bit], sure: Sure) -> tuple[Bit, ...]:
+Bits = tuple[Bit, ...]
+
+
+def weaker(bits: Iterable[Bit], sure: Sure) -> Bits:
     """The same bits, known no better than `sure`."""
     return tuple(bit if _ORDER.index(bit.sure) >= _ORDER.index(sure) else replace(bit, sure=sure) for bit in bits)
 
@@ -96,7 +110,7 @@ def plain(bits: Iterable[Bit]) -> str | None:
     return None if any(bit.hole for bit in found) else "".join(bit.text for bit in found)
 
 
-def fields(bits: Iterable[Bit]) -> list[tuple[Bit, ...]]:
+def fields(bits: Iterable[Bit]) -> list[Bits]:
     """The words that bash makes of one word as written: none, one, or several."""
     found: list[list[Bit]] = []
     current: list[Bit] | None = None
@@ -133,7 +147,7 @@ def word(bits: Sequence[Bit], used: Place) -> Word:
     weakest = max((bit.sure for bit in bits), key=_ORDER.index, default=Sure.LITERAL)
     sure = Sure.UNKNOWN if needs else max(weakest, Sure.PATTERN if pattern else weakest, key=_ORDER.index)
     loose = any(bit.hole and not bit.quoted for bit in bits)
-    text = "".join(f"${{{bit.hole}}}" if bit.hole else bit.text for bit in bits)
+    text = "".join(bit.text for bit in bits)
     return Word(text, _written(bits, used), used, sure, needs, loose)
 
 
