@@ -52,28 +52,37 @@ def inside(words: Words, outer: Mapping[str, Word], read: Read) -> Inside:
 
 
 def _option(words: Words, at: int) -> tuple[list[tuple[str, Word]], int]:
+    """The options in the word at `at`, and where the next ones begin."""
     word = words[at]
     if word.text == "--":
         return [], at + 1
-    if word.text.startswith("--"):
-        name, equals, _ = word.text[2:].partition("=")
-        name = _SAME.get(name, name)
-        if equals:
-            return [(name, starting.tail(word, word.text.index("=") + 1))], at + 1
-        if name in _BARE or at + 1 >= len(words):
-            return [(name, replace(word, text="true"))], at + 1
-        return [(name, words[at + 1])], at + 2
-    found: list[tuple[str, Word]] = []
-    for index, letter in enumerate(word.text[1:], start=1):
-        name = _SHORT.get(letter, letter)
-        if name in _BARE:
-            found.append((name, replace(word, text="true")))
-            continue
-        rest = word.text[index + 1 :]
-        if rest:
-            return [*found, (name, starting.tail(word, index + 1 + rest.startswith("=")))], at + 1
-        return ([*found, (name, words[at + 1])], at + 2) if at + 1 < len(words) else (found, at + 1)
-    return found, at + 1
+    if not word.text.startswith("--"):
+        return _letters(words, at)
+    name, equals, _ = word.text[2:].partition("=")
+    if equals:
+        return [(_SAME.get(name, name), starting.tail(word, len(name) + 3))], at + 1
+    return _valued(words, at, _SAME.get(name, name))
+
+
+def _valued(words: Words, at: int, name: str) -> tuple[list[tuple[str, Word]], int]:
+    if name in _BARE or at + 1 >= len(words):
+        return [(name, replace(words[at], text="true"))], at + 1
+    return [(name, words[at + 1])], at + 2
+
+
+def _letters(words: Words, at: int) -> tuple[list[tuple[str, Word]], int]:
+    """`-it`, `-e X=y`, `-eX=y`."""
+    word = words[at]
+    bare = len(word.text) - len(word.text[1:].lstrip("ditPq"))
+    found = [(_SHORT[letter], replace(word, text="true")) for letter in word.text[1:bare]]
+    if bare >= len(word.text):
+        return found, at + 1
+    name = _SHORT.get(word.text[bare], word.text[bare])
+    rest = word.text[bare + 1 :]
+    if rest:
+        return [*found, (name, starting.tail(word, bare + 1 + rest.startswith("=")))], at + 1
+    last, after = _valued(words, at, name)
+    return [*found, *last], after
 
 
 def _environment(container: Container, outer: Mapping[str, Word], read: Read) -> dict[str, Word]:

@@ -163,18 +163,16 @@ def entry(words: Words) -> Entry | None:
     if not words or not (_PYTHON.fullmatch(base(words[0])) or words[0].needs):
         return None
     at = 1
-    while at < len(words):
-        text = words[at].text
-        if text == "-m" and at + 1 < len(words) and words[at + 1].text in _ENGINE_MODULES:
-            return Entry("module", words[: at + 2], words[at + 2 :])
-        if text.startswith("-m") and text[2:] in _ENGINE_MODULES:
-            return Entry("module", words[: at + 1], words[at + 1 :])
-        if text.endswith("launch_server.py"):
-            return Entry("file", words[: at + 1], words[at + 1 :])
-        if text in {"-m", "-c"} or not text.startswith("-"):
-            return None
-        at += 2 if text in _PYTHON_WITH_VALUE else 1
-    return None
+    while at < len(words) and words[at].text.startswith("-") and not words[at].text.startswith(("-m", "-c")):
+        at += 2 if words[at].text in _PYTHON_WITH_VALUE else 1
+    found = words[at : at + 2]
+    if found and found[0].text.endswith("launch_server.py"):
+        return Entry("file", words[: at + 1], words[at + 1 :])
+    module = "".join(word.text for word in found) if found and found[0].text == "-m" else found and found[0].text
+    if not module or module.removeprefix("-m") not in _ENGINE_MODULES:
+        return None
+    end = at + 2 if found[0].text == "-m" else at + 1
+    return Entry("module", words[:end], words[end:])
 
 
 def hidden_entry(words: Sequence[Word]) -> int | None:

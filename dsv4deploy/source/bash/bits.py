@@ -19,6 +19,9 @@ class Source:
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
+        # A file saved with Windows line ends; a single one can be meant, inside quotes.
+        self.has_carriage_returns = 0 < text.count("\n") == text.count("\r\n")
+        text = text.replace("\r\n", "\n") if self.has_carriage_returns else text
         self.data = text.encode("utf-8", "surrogateescape")
 
     @cached_property
@@ -77,13 +80,13 @@ class Bit:
     ends: bool = False
 
     @classmethod
-    def unknown(cls, name: str, source: Source, start: int, end: int, quoted: bool = True, text: str = "") -> "Bit":
+    def unknown(cls, name: str, source: Source, start: int, end: int, *, quoted: bool = True, text: str = "") -> "Bit":
         """A hole called `name`; `text` is how it was written, if not as those bytes."""
         written = text or source.text(start, end)
         return cls(written, source, start, end, exact=False, quoted=quoted, sure=Sure.UNKNOWN, hole=name)
 
     @classmethod
-    def made(cls, text: str, source: Source, start: int, end: int, quoted: bool = True) -> "Bit":
+    def made(cls, text: str, source: Source, start: int, end: int, *, quoted: bool = True) -> "Bit":
         """A text that those bytes stand for without being it."""
         return cls(text, source, start, end, exact=False, quoted=quoted, sure=Sure.ASSIGNED)
 

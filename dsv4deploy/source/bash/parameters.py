@@ -53,7 +53,7 @@ class Parameters:
         self._default = default
 
     def _hole(self, name: str, start: int, end: int, quoted: bool) -> Bits:
-        return (Bit.unknown(name, self._source, start, end, quoted),)
+        return (Bit.unknown(name, self._source, start, end, quoted=quoted),)
 
     def value(self, name: str, item: str | None, start: int, end: int, quoted: bool) -> Bits:
         """`$name` or `${name[item]}`."""
@@ -101,23 +101,24 @@ class Parameters:
         name, item, rest = found["name"], found["item"], found["rest"]
         bits = self.value(name, item, start - 2, end + 1, quoted)
         if found["sign"]:
-            return self._signed(found["sign"], name, item, rest, start, end) or hole
+            return self._signed(found, start, end) or hole
         if not rest:
             return bits
         choice = _CHOICE.match(rest)
         if choice:
             begin = end - len(rest.encode("utf-8", "surrogateescape")) + len(choice[0])
-            return self._choice(choice[0], name, bits, begin, end, quoted)
+            return self._choice(choice[0], name, bits, (begin, end), quoted)
         changed = _trimmed(plain(bits), rest) if item is None else None
         if changed is None:
             return hole
-        return (Bit.made(changed, self._source, start, end, quoted),)
+        return (Bit.made(changed, self._source, start, end, quoted=quoted),)
 
-    def _signed(self, sign: str, name: str, item: str | None, rest: str, start: int, end: int) -> Bits:
+    def _signed(self, found: re.Match[str], start: int, end: int) -> Bits:
+        name, item = found["name"], found["item"]
         items = self._items(name, item)
-        if items is None or rest:
+        if items is None or found["rest"]:
             return ()
-        if sign == "!":
+        if found["sign"] == "!":
             target = plain(items[0]) if items else None
             return self.value(target, None, start, end, True) if target and target.isidentifier() else ()
         text = plain(items[0]) if items else ""
@@ -126,7 +127,7 @@ class Parameters:
         length = len(items) if item in {"@", "*"} else len(text or "")
         return (Bit.made(str(length), self._source, start, end),)
 
-    def _choice(self, operator: str, name: str, bits: Bits, start: int, end: int, quoted: bool) -> Bits:
+    def _choice(self, operator: str, name: str, bits: Bits, default: tuple[int, int], quoted: bool) -> Bits:
         """`${X:-y}` and its kin; `bits` is X."""
         open_ = any(bit.hole for bit in bits)
         from_caller = open_ and len(bits) == 1 and _CALLER.fullmatch(bits[0].hole) is not None
@@ -134,12 +135,12 @@ class Parameters:
         filled = any(bit.text for bit in bits if not bit.ends) if operator[0] == ":" else is_set
         if operator[-1] == "+":
             if open_ and not any(bit.text for bit in bits if not bit.hole):
-                return self._hole(name, start, end, quoted)
-            return self._default(start, end, quoted) if filled else ()
+                return self._hole(name, *default, quoted)
+            return self._default(*default, quoted) if filled else ()
         if operator[-1] == "?" or (filled and not from_caller):
             return bits
         sure = Sure.DEFAULT if from_caller else Sure.ASSIGNED
-        chosen = weaker(self._default(start, end, quoted), sure)
+        chosen = weaker(self._default(*default, quoted), sure)
         if operator[-1] == "=":
             self._scope.assign(name, tuple(bit for bit in chosen if not bit.ends))
         return chosen

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statement", "c_style_for_statement"}
 _PARTS = {"do_group", "else_clause", "elif_clause", "case_item"}
+_CARRIAGE_RETURN = "lines end in CR LF: bash takes the CR into the last word of each; it is read as if saved with LF"
 _DEEPEST = 8
 _WIDEST = 60
 
@@ -33,11 +34,14 @@ class Shell:
         self.folder = folder
         self.around = Around()
         self.returned = False
-        self._starter: Here | None = None
-        self._depth = 0
+        self.starter: Here | None = None
+        self.depth = 0
+        self._reached = 0
         self._root = _parser().parse(source.data).root_node
         self._words = Words(source, nested(self._root), self)
         account.opened(source)
+        if source.has_carriage_returns:
+            account.leave_word("\r", source.place(0, 0), _CARRIAGE_RETURN)
 
     def follow(self) -> None:
         """Read the whole source."""
@@ -63,12 +67,12 @@ class Shell:
     @property
     def may_go_deeper(self) -> bool:
         """Whether another file or function may be followed: one that calls itself would never end."""
-        return self._depth < _DEEPEST
+        return self.depth < _DEEPEST
 
     def inner(self, source: Source, state: State, starter: Here | None) -> "Shell":
         """A shell for a script that is started or sourced here."""
         shell = Shell(source, self.account, state, self.read, self.folder)
-        shell.around, shell._starter, shell._depth = self.around, starter, self._depth + 1
+        shell.around, shell.starter, shell.depth = self.around, starter, self.depth + 1
         if not isinstance(source, Inner):
             self.account.files.append(source.file)
         return shell
@@ -80,7 +84,7 @@ class Shell:
         text = self.read(path) if self.may_go_deeper else None
         if text is None:
             return False
-        shell = self.inner(Source(path, text), self.state, self._starter)
+        shell = self.inner(Source(path, text), self.state, self.starter)
         shell.follow()
         if shell.returned:
             self.state.over = ""
@@ -90,6 +94,8 @@ class Shell:
 
     def _block(self, nodes: "Sequence[Node]") -> None:
         for at, node in enumerate(nodes):
+            if node.start_byte < self._reached:
+                continue
             if not node.is_named:
                 self._piece(node, "separator")
                 continue
@@ -232,19 +238,21 @@ class Shell:
         if name is None or body is None:
             return self._leave(node, "the parser finds no function in it")
         self.state.functions[self._text(name)] = (self, body)
+        self.account.piece(self.source, node.start_byte, body.start_byte, "function")
         return self._leave(node, f"the function {self._text(name)} is called nowhere")
 
     def call(self, body: "Node", caller: "Shell", arguments: tuple[Bits, ...]) -> None:
         """Follow a function of this source, called by `caller`."""
-        mine = self.state, self.around, self.account, self._starter, self._depth
+        mine = self.state, self.around, self.account, self.starter, self.depth
         self.state, self.around, self.account = caller.state, caller.around, caller.account
-        self._starter, self._depth = caller._starter, caller._depth + 1
+        self.starter, self.depth = caller.starter, caller.depth + 1
         given, self.state.arguments = self.state.arguments, arguments
+        self._reached = 0
         self._statement(body)
         self.state.arguments = given
         if self.returned:
             self.state.over, self.returned = "", False
-        self.state, self.around, self.account, self._starter, self._depth = mine
+        self.state, self.around, self.account, self.starter, self.depth = mine
 
     def _redirected(self, node: "Node") -> None:
         body = node.child_by_field_name("body")
@@ -267,13 +275,14 @@ class Shell:
         target, operator, value = node.children[0], node.children[1], node.child_by_field_name("value")
         name, bracket, index = self._text(target).partition("[")
         old = self.state.variables.get(name)
-        place = self.source.place(operator.end_byte, max(node.end_byte, operator.end_byte))
+        end = self._end_of_assignment(node)
+        place = self.source.place(operator.end_byte, end)
         array = value is not None and value.type == "array"
         if array and value is not None:
             words = self._words.split(value.start_byte + 1, value.end_byte - 1)
             items = tuple(bits for start, end in words for bits in self._words.fields(start, end))
         else:
-            items = (self._words.cook(operator.end_byte, node.end_byte, value=True),)
+            items = (self._words.cook(operator.end_byte, end, value=True),)
         if bracket:
             items, array = self._with_item(name, old, index.rstrip("]"), items[0], node), True
         elif operator.type == "+=":
@@ -285,8 +294,14 @@ class Shell:
             items = (*before, *items) if array else ((*(before[0] if before else ()), *items[0]),)
         self.state.set(name, Variable(items, array, exported, place))
         if exported or not isinstance(self.source, Inner):
-            self.account.assigned(name, self.source, node.start_byte, node.end_byte)
-        self._piece(node, f"{role} {name}")
+            self.account.assigned(name, self.source, node.start_byte, end)
+        self.account.piece(self.source, node.start_byte, end, f"{role} {name}")
+        self._reached = end
+
+    def _end_of_assignment(self, node: "Node") -> int:
+        value = node.child_by_field_name("value")
+        is_array = value is not None and value.type == "array"
+        return node.end_byte if is_array else self._words.end(node.children[1].end_byte)
 
     def _with_item(self, name: str, old: Variable | None, index: str, bits: Bits, node: "Node") -> tuple[Bits, ...]:
         items = list(old.items) if old else []
@@ -300,9 +315,13 @@ class Shell:
         options = "".join(self._text(child) for child in rest if self._text(child).startswith("-"))
         exports = (self._text(keyword) == "export" or "x" in options) and "n" not in options
         self._piece(keyword, "keyword")
+        end = 0
         for child in rest:
             if child.type == "variable_assignment":
                 self._assignment(child, exports, "export" if exports else "assignment")
+                end = self._end_of_assignment(child)
+            elif child.start_byte < end:
+                continue
             elif self._text(child).startswith("-"):
                 self._piece(child, "option")
             else:
@@ -339,9 +358,11 @@ class Shell:
         outputs = tuple(self._output(child) for child in redirects)
         inline = [child for child in node.children if child.type == "variable_assignment"]
         name = node.child_by_field_name("name")
-        start = node.end_byte if name is None else name.start_byte
+        start = max([node.end_byte if name is None else name.start_byte, *map(self._end_of_assignment, inline)])
         end = max([node.end_byte, *(child.end_byte for child in redirects if child.type == "file_redirect")])
         skip = [(child.start_byte, _end_of_redirect(child)) for child in redirects]
+        end = self._words.end(end)
+        self._reached = end
         given = self._given(start, end, skip)
         before = self.state
         # Without a command the assignments stay; with one they are its own.
@@ -356,7 +377,7 @@ class Shell:
                 before.over = self.state.over
                 self.state = before
         else:
-            self.account.piece(self.source, start, end, "message")
+            self.account.piece(self.source, start, max(start, end), "message")
 
     def _given(self, start: int, end: int, skip: Sequence[tuple[int, int]]) -> list[Given]:
         found = []
@@ -387,7 +408,7 @@ class Shell:
 
     def _start(self, given: list[Given], whole: tuple[int, int]) -> None:
         peeled = starting.peeled(tuple(one.word for one in given))
-        outer = self._starter or Here(self.source.place(*whole))
+        outer = self.starter or Here(self.source.place(*whole))
         here = replace(
             outer,
             place=self.source.place(*whole),

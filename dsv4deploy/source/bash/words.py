@@ -14,6 +14,7 @@ from dsv4deploy.source.bash.parameters import Parameters, Scope
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_ENDS = b" \t\n;&|()<>"
 _STOPS = b"\\'\"$`~<>"
 OWN_FOLDER = "the folder of the script"
 _NESTED = {"expansion", "command_substitution", "arithmetic_expansion", "process_substitution"}
@@ -66,6 +67,17 @@ class Words:
         if begin >= 0:
             yield begin, end
 
+    def end(self, start: int) -> int:
+        """Where the word that holds byte `start` ends; the grammar breaks some in two (an escape right after a quote)."""
+        data = self._source.data
+        at = start
+        while at < len(data):
+            step = self._special(at, len(data), start) if data[at] in _STOPS else None
+            if step is None and data[at] in _ENDS:
+                break
+            at = step[0] if step else at + 1
+        return at
+
     def fields(self, start: int, end: int) -> list[Bits]:
         """The words that the word in bytes `start` to `end` becomes."""
         return fields(self.cook(start, end))
@@ -107,40 +119,38 @@ class Words:
 
     def _special(self, at: int, end: int, start: int) -> tuple[int, Sequence[Bit]] | None:
         """What begins at byte `at` outside quotes: the byte after it, and its fragments; None for a common character."""
-        data = self._source.data
-        match data[at : at + 1]:
-            case b"\\":
-                return self._escaped(at, end)
-            case b"'":
-                close = data.find(b"'", at + 1) % (len(data) + 1)
-                return close + 1, [self._literal(at + 1, close)]
-            case b'"':
-                return self._double(at)
-            case b"$" if data[at + 1 : at + 2] == b"'":
-                return self._ansi(at)
-            case b"$" if data[at + 1 : at + 2] == b'"':
-                return self._double(at + 1)
-            case b"$" | b"`":
-                return self._dollar(at, end, quoted=False)
-            case b"~" if at == start:
-                return self._tilde(at, end)
-            case b"<" | b">" if at in self._inside:
-                node = self._inside[at]
-                return node.end_byte, [self._hole(self._source.text(at, node.end_byte), at, node.end_byte)]
-        return None
+        first, second = self._source.data[at : at + 1], self._source.data[at + 1 : at + 2]
+        if first == b"$" and second in {b"'", b'"'}:
+            return self._ansi(at) if second == b"'" else self._double(at + 1)
+        if first in {b"$", b"`"}:
+            return self._dollar(at, end, quoted=False)
+        if first in {b"<", b">"}:
+            return self._process(at)
+        if first == b"~":
+            return self._tilde(at, end) if at == start else None
+        return {b"\\": self._escaped, b"'": self._raw, b'"': self._double}[first](at)
 
-    def _escaped(self, at: int, end: int) -> tuple[int, Sequence[Bit]]:
-        rest = self._source.data[at + 1 : end]
-        if rest.startswith(b"\n"):
+    def _raw(self, at: int) -> tuple[int, Sequence[Bit]]:
+        close = self._source.data.find(b"'", at + 1) % (len(self._source.data) + 1)
+        return close + 1, [self._literal(at + 1, close)]
+
+    def _process(self, at: int) -> tuple[int, Sequence[Bit]] | None:
+        node = self._inside.get(at)
+        if node is None:
+            return None
+        return node.end_byte, [self._hole(self._source.text(at, node.end_byte), at, node.end_byte)]
+
+    def _escaped(self, at: int) -> tuple[int, Sequence[Bit]]:
+        if self._source.data[at + 1 : at + 2] == b"\n":
             return at + 2, []
-        width = len(self._source.text(at + 1, min(at + 5, end))[:1].encode("utf-8", "surrogateescape"))
+        width = len(self._source.text(at + 1, at + 5)[:1].encode("utf-8", "surrogateescape"))
         return at + 1 + width, [self._literal(at + 1, at + 1 + width)]
 
     def _literal(self, start: int, end: int) -> Bit:
         return Bit(self._source.text(start, end), self._source, start, end, quoted=True)
 
     def _hole(self, name: str, start: int, end: int, quoted: bool = True) -> Bit:
-        return Bit.unknown(name, self._source, start, end, quoted)
+        return Bit.unknown(name, self._source, start, end, quoted=quoted)
 
     def _tilde(self, at: int, end: int) -> tuple[int, Sequence[Bit]] | None:
         user = re.match(rb"~([\w.-]*)(?=/|$)", self._source.data[at:end])
