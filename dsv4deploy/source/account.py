@@ -1,0 +1,79 @@
+"""The account of a launch file: what was understood as what, what was not, and that nothing is missing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dsv4deploy.model.imported import Command, Imported, Piece, Remainder
+from dsv4deploy.model.place import Place
+from dsv4deploy.source.bash.bits import Source
+
+
+@dataclass(slots=True)
+class Account:
+    """Collects while a file is read; `used` are the names of the variables that some word asked for."""
+
+    commands: list[Command] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    remainder: list[Remainder] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    _covered: dict[Source, list[tuple[int, int]]] = field(default_factory=dict)
+    _assigned: list[tuple[str, Remainder]] = field(default_factory=list)
+
+    def piece(self, source: Source, start: int, end: int, role: str) -> None:
+        """Bytes `start` to `end` are understood as `role`."""
+        self._cover(source, start, end)
+        self.pieces.append(Piece(source.place(start, end), role))
+
+    def leave(self, source: Source, start: int, end: int, reason: str) -> None:
+        """Bytes `start` to `end` are not understood, or have no place in a profile."""
+        self._cover(source, start, end)
+        self.remainder.append(Remainder(source.text(start, end), source.place(start, end), reason))
+
+    def leave_word(self, text: str, place: Place, reason: str) -> None:
+        """A word inside an understood range is not."""
+        self.remainder.append(Remainder(text, place, reason))
+
+    def opened(self, source: Source) -> None:
+        """Every character of `source` will have to be accounted for."""
+        self._covered.setdefault(source, [])
+
+    def called(self, function: str) -> None:
+        """A function that was left as not called is called after all."""
+        reason = f"the function {function} is called nowhere"
+        self.remainder[:] = [left for left in self.remainder if left.reason != reason]
+
+    def assigned(self, name: str, source: Source, start: int, end: int) -> None:
+        """A variable is set; should nothing use or export it, that is worth telling."""
+        reason = f"{name} is not exported and nothing here uses it: the engine does not get it"
+        self._assigned.append((name, Remainder(source.text(start, end), source.place(start, end), reason)))
+
+    def imported(self, file: str, kind: str) -> Imported:
+        """The finished account; whatever no piece and no remainder holds becomes a remainder."""
+        for source, ranges in list(self._covered.items()):
+            for start, end in _gaps(source.data, ranges):
+                self.leave(source, start, end, "no meaning for the launch is known")
+        reached = {name for command in self.commands for name in command.environment} | self.used
+        idle = [left for name, left in self._assigned if name not in reached]
+        remainder = tuple(sorted([*self.remainder, *idle], key=lambda left: left.place))
+        files = tuple(dict.fromkeys(self.files))
+        return Imported(file, kind, tuple(self.commands), tuple(self.pieces), remainder, files)
+
+    def _cover(self, source: Source, start: int, end: int) -> None:
+        self._covered.setdefault(source, []).append((start, end))
+
+
+def _gaps(data: bytes, ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The runs outside `ranges` that hold more than blanks and line continuations, each within one line."""
+    gaps = []
+    at = 0
+    for start, end in [*sorted(ranges), (len(data), len(data))]:
+        offset = at
+        for line in data[at:start].split(b"\n") if start > at else ():
+            text = line.strip()
+            if text and text != b"\\":
+                begin = offset + line.index(text)
+                gaps.append((begin, begin + len(text)))
+            offset += len(line) + 1
+        at = max(at, end)
+    return gaps

@@ -1,0 +1,96 @@
+"""Commands of bash that change the shell itself; each gives the role of what it read, or nothing if it did not."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from dsv4deploy.model.imported import Word
+from dsv4deploy.source.bash.bits import Bits
+from dsv4deploy.source.bash.words import OWN_FOLDER
+
+if TYPE_CHECKING:
+    from dsv4deploy.source.bash.shell import Shell
+
+Given: TypeAlias = tuple[Word, ...]
+Builtin: TypeAlias = "Callable[[Shell, Given, list[Bits]], str]"
+
+_LIMITS = {
+    "c": "core", "d": "data", "i": "sigpending", "l": "memlock", "m": "rss", "n": "nofile", "s": "stack",
+    "u": "nproc", "v": "as",
+}  # fmt: skip
+
+
+def _says(_shell: "Shell", _words: Given, _bits: list[Bits]) -> str:
+    return "message"
+
+
+def _set(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    texts = [found.text for found in words]
+    for at, text in enumerate(texts):
+        if text == "--":
+            shell.state.arguments = tuple(bits[at + 1 :])
+            return "arguments"
+        by_name = text[1:] == "o" and texts[at + 1 : at + 2] == ["allexport"]
+        if text[:1] in {"-", "+"} and ("a" in text or by_name):
+            shell.state.exports_all = text[0] == "-"
+    return "shell option"
+
+
+def _cd(shell: "Shell", words: Given, _bits: list[Bits]) -> str:
+    if len(words) != 1 or words[0].text == "-":
+        return ""
+    shell.state.folder = words[0]
+    return "folder"
+
+
+def _ulimit(shell: "Shell", words: Given, _bits: list[Bits]) -> str:
+    options = [found.text for found in words[::2]]
+    if len(words) % 2 or not all(option[:1] == "-" and option[-1] in _LIMITS for option in options):
+        return ""
+    shell.state.limits |= {_LIMITS[option[-1]]: value for option, value in zip(options, words[1::2], strict=True)}
+    return "limit"
+
+
+def _exit(shell: "Shell", _words: Given, _bits: list[Bits]) -> str:
+    shell.state.over = "it is not reached: the script exits before it"
+    return "exit"
+
+
+def _return(shell: "Shell", _words: Given, _bits: list[Bits]) -> str:
+    shell.returned = True
+    shell.state.over = "it is not reached: the function or file returns before it"
+    return "return"
+
+
+def _shift(shell: "Shell", words: Given, _bits: list[Bits]) -> str:
+    count = int(words[0].text) if words and words[0].text.isdigit() else 1
+    if shell.state.arguments is not None:
+        shell.state.arguments = shell.state.arguments[count:]
+    return "shift"
+
+
+def _source(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    if not words:
+        return ""
+    path = words[0].text
+    if words[0].needs == (OWN_FOLDER,):
+        path = "".join(bit.text for bit in bits[0] if not bit.hole).lstrip("/")
+    elif not words[0].known:
+        return ""
+    if path.endswith("/bin/activate"):
+        shell.state.venv = replace(words[0], text=path.removesuffix("/bin/activate"))
+        return "virtual environment"
+    return "sourced file" if shell.source_file(path) else ""
+
+
+BUILTINS: Mapping[str, Builtin] = {
+    **dict.fromkeys(("echo", "printf", ":", "true", "wait"), _says),
+    ".": _source,
+    "cd": _cd,
+    "exit": _exit,
+    "return": _return,
+    "set": _set,
+    "shift": _shift,
+    "source": _source,
+    "ulimit": _ulimit,
+}

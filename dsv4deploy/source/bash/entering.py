@@ -1,0 +1,118 @@
+"""What a script starts: the engine itself, a container with it, or another script that is followed in turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dsv4deploy.model.imported import Command, Word
+from dsv4deploy.source import containers, starting
+from dsv4deploy.source.bash.bits import Bits, Inner, Source
+from dsv4deploy.source.bash.state import Here, State, as_variable
+
+if TYPE_CHECKING:
+    from dsv4deploy.source.bash.shell import Shell
+
+_SHELLS = {"bash", "sh", "dash"}
+_OPTIONS_WITH_VALUE = {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A word and the fragments that it is made of."""
+
+    word: Word
+    bits: Bits
+
+
+def enter(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
+    """Record what is started; whether that is the engine, or a script that could be followed."""
+    words = tuple(one.word for one in given)
+    if containers.starts_one(words):
+        return _container(shell, given, here)
+    entry = starting.entry(words)
+    at = None if entry else starting.hidden_entry(words)
+    if at is not None:
+        entry = starting.entry(words[at:])
+        for unknown in words[:at]:
+            shell.account.leave_word(unknown.text, unknown.used, "a program in front of the engine that we do not know")
+    if entry is None and here.container and words and words[0].text.startswith("-"):
+        entry = starting.Entry("image", (), words)
+    if entry is None:
+        return _script(shell, given, here)
+    shell.account.commands.append(_command(shell, entry, here))
+    return True
+
+
+def _command(shell: "Shell", entry: starting.Entry, here: Here) -> Command:
+    state, around = shell.state, shell.around
+    return Command(
+        entry=entry.kind,
+        lead=entry.lead,
+        argv=entry.argv,
+        place=here.place,
+        environment=here.environment,
+        removed=tuple(state.removed),
+        prefixes=here.prefixes,
+        outputs=around.outputs,
+        background=around.background,
+        folder=state.folder,
+        venv=state.venv,
+        limits=dict(state.limits),
+        container=here.container,
+        condition=around.condition,
+    )
+
+
+def _container(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
+    found = containers.inside(tuple(one.word for one in given), here.environment, shell.read)
+    peeled = starting.peeled(found.words)
+    bits = {id(one.word): one.bits for one in given}
+    inner = [Given(one, bits.get(id(one), ())) for one in peeled.rest]
+    here = replace(
+        here,
+        container=found.container,
+        environment={**found.environment, **peeled.environment},
+        prefixes=(*here.prefixes, *peeled.prefixes),
+    )
+    before, shell.state = shell.state, State(removed=list(peeled.removed))
+    entered = enter(shell, inner, here)
+    shell.state = before
+    return entered
+
+
+def _script(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
+    """`bash -c '...'`, `bash serve.sh`, `./serve.sh`."""
+    at, inline = _script_word(given)
+    if at is None or not given[at].word.known or not given[at].bits:
+        return False
+    path = given[at].word.text
+    text = path if inline else shell.read(path)
+    if text is None or not shell.may_go_deeper:
+        return False
+    source = Inner(given[at].bits) if inline else Source(path, text)
+    own = shell.state.exported()
+    state = State(
+        variables={name: own.get(name) or as_variable(found) for name, found in here.environment.items()},
+        # `bash -c TEXT NAME A B` calls the text NAME and gives it A and B.
+        arguments=tuple(one.bits for one in given[at + 1 + inline :]),
+        removed=list(shell.state.removed),
+        limits=dict(shell.state.limits),
+        folder=shell.state.folder,
+        venv=shell.state.venv,
+    )
+    shell.inner(source, state, here).follow()
+    return True
+
+
+def _script_word(given: Sequence[Given]) -> tuple[int | None, bool]:
+    """Where the script stands among the words, and whether it is the text itself."""
+    if not given:
+        return None, False
+    if starting.base(given[0].word) not in _SHELLS:
+        return (0 if given[0].word.text.endswith(".sh") else None), False
+    at, inline = 1, False
+    while at < len(given) and given[at].word.text[:1] in {"-", "+"}:
+        text = given[at].word.text
+        inline = inline or (not text.startswith("--") and "c" in text)
+        at += 2 if text in _OPTIONS_WITH_VALUE else 1
+    return (at if at < len(given) else None), inline

@@ -1,0 +1,103 @@
+"""What a shell knows at one point of a script, and what stands around a command."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dsv4deploy.model.imported import Container, Piece, Prefix, Sure, Word
+from dsv4deploy.model.place import Place
+from dsv4deploy.source.bash.bits import Bit, Bits, Source, word
+from dsv4deploy.source.bash.parameters import Variable
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dsv4deploy.source.bash.shell import Shell
+
+Read = Callable[[str], str | None]
+"""The text of a file by its path (a relative one starts at the folder of the script); None if it is not there."""
+
+# In practice every caller has these in the environment, so that an assignment reaches the engine without `export`.
+_INHERITED = {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER"}
+
+
+@dataclass(slots=True)
+class State:
+    """Variables, functions and settings of a shell; `arguments` is None where only the caller knows them.
+
+    `over` says why nothing further is reached; empty while the script goes on.
+    """
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    functions: "dict[str, tuple[Shell, Node]]" = field(default_factory=dict)
+    arguments: tuple[Bits, ...] | None = None
+    removed: list[str] = field(default_factory=list)
+    limits: dict[str, Word] = field(default_factory=dict)
+    exports_all: bool = False
+    folder: Word | None = None
+    venv: Word | None = None
+    over: str = ""
+
+    def copy(self) -> "State":
+        """One that can go its own way, as a subshell does."""
+        return replace(
+            self,
+            variables=dict(self.variables),
+            functions=dict(self.functions),
+            removed=list(self.removed),
+            limits=dict(self.limits),
+        )
+
+    def set(self, name: str, variable: Variable) -> None:
+        """Give `name` a value; it stays exported if it was."""
+        old = self.variables.get(name)
+        exported = variable.exported or self.exports_all or name in _INHERITED or (old is not None and old.exported)
+        self.variables[name] = replace(variable, exported=exported)
+        if name in self.removed:
+            self.removed.remove(name)
+
+    def exported(self) -> dict[str, Variable]:
+        """The variables that a program started here gets."""
+        return {name: found for name, found in self.variables.items() if found.exported and found.items}
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What holds for every command in a part of a script."""
+
+    condition: str = ""
+    outputs: tuple[Piece, ...] = ()
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A program that is being started: by what, with which environment, in which container."""
+
+    place: Place
+    prefixes: tuple[Prefix, ...] = ()
+    environment: Mapping[str, Word] = field(default_factory=dict)
+    container: Container | None = None
+
+
+def given(name: str, value: str) -> Variable:
+    """A variable that the user says the caller sets."""
+    source = Source(f"--env {name}={value}", f"{name}={value}")
+    start = len(name.encode()) + 1
+    bit = Bit(value, source, start, len(source.data), quoted=True, sure=Sure.ASSIGNED)
+    return Variable(((bit,),), exported=True, place=source.place(start, len(source.data)))
+
+
+def as_variable(found: Word) -> Variable:
+    """A variable of the environment whose value is the text of a word, with the place of the word."""
+    source = Source(found.place.file, found.text)
+    if found.needs:
+        bit = Bit.unknown(found.needs[0], source, 0, len(source.data))
+    else:
+        bit = replace(Bit.made(found.text, source, 0, len(source.data)), sure=found.sure)
+    return Variable(((bit,),), exported=True, place=found.place)
+
+
+def as_word(variable: Variable, elsewhere: Place) -> Word:
+    """The value of an exported variable as a program gets it."""
+    return word(variable.items[0], variable.place or elsewhere)

@@ -1,0 +1,1 @@
+bash -c "python -m sglang.launch_server --model-path /models/a"
