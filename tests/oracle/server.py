@@ -75,12 +75,12 @@ def never(*_):
     return False
 
 
-for operator in "add sub mul truediv floordiv mod pow lshift rshift and or xor matmul".split():
+for operator in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor", "matmul"]:
     setattr(Anything, f"__{operator}__", itself)
     setattr(Anything, f"__r{operator}__", itself)
-for operator in "neg pos abs invert".split():
+for operator in ["neg", "pos", "abs", "invert"]:
     setattr(Anything, f"__{operator}__", itself)
-for operator in "lt le gt ge".split():
+for operator in ["lt", "le", "gt", "ge"]:
     setattr(Anything, f"__{operator}__", never)
 
 
