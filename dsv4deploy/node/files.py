@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+_TAIL_BYTES = 4 << 20
+
 
 def digest(path: Path) -> str | None:
     """The sha256 of a regular file in hex; None if there is none that can be read."""
@@ -85,6 +87,18 @@ def remove(path: Path) -> bool:
         return False
     sync(path.parent)
     return True
+
+
+def tail(path: Path, lines: int, skip: int = 0) -> list[str]:
+    """The last lines of a log, without its first `skip` bytes unless it was rotated since; none if there is no log."""
+    try:
+        with path.open("rb") as source:
+            size = source.seek(0, os.SEEK_END)
+            source.seek(max(skip if skip <= size else 0, size - _TAIL_BYTES))
+            found = source.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return found.splitlines()[-lines:]
 
 
 def text(path: str | Path) -> str:

@@ -27,13 +27,24 @@ Answer = Dict[str, Any]
 _POLL_S = 1.0
 
 
+def _preview(place: Place, document: Answer) -> Answer:
+    """Whether bringing the release of `digest` to run would change anything; nothing does change."""
+    seen = deployment(place)
+    fine = seen["current"] == document.get("digest") and seen["running"] and not seen["drift"] and not seen["pending"]
+    return {"changed": not fine, "current": seen["current"]}
+
+
 def _look(place: Place, document: Answer) -> Answer:
     return preflight(place, document)
 
 
 def _install(place: Place, document: Answer) -> Answer:
     with held(place, document):
-        return release.install(place, document)
+        try:
+            return release.install(place, document)
+        except (Trouble, OSError):
+            let_go(place, document)  # nothing was begun that the next apply would have to wait for
+            raise
 
 
 def _stage(place: Place, document: Answer) -> Answer:
@@ -63,7 +74,10 @@ def _rollback(place: Place, document: Answer) -> Answer:
 
 def _restore(place: Place, document: Answer) -> Answer:
     with held(place, document):
-        return switch.restore(place, str(document.get("why") or "asked for"))
+        answer = switch.restore(place, str(document.get("why") or "asked for"))
+        if not answer["changed"] or not answer["to"]:
+            let_go(place, document)
+        return answer
 
 
 def _wait(place: Place, document: Answer) -> Answer:
@@ -126,6 +140,7 @@ def _logs(place: Place, document: Answer) -> Answer:
 
 
 VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
+    "preview": _preview,
     "preflight": _look,
     "install": _install,
     "stage": _stage,

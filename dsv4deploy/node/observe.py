@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from dsv4deploy.node import facts, procs, release, wait
+from dsv4deploy.node.files import text
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place, places, root_of
 from dsv4deploy.node.switch import service_of
 
 _STARTS = 3
+_SHOWN = ("name", "digest", "engine", "endpoint", "files", "service", "devices", "argv", "environment")
+_TEXT_BYTES = 1 << 16
 _HISTORY = 20
 
 
 def observe(document: dict[str, Any]) -> dict[str, Any]:
     """Everything a plan needs, in one answer: `facts` unless `"facts": false`, and `deployments` by name."""
-    root = root_of(document.get("root"))
+    root, wanted = root_of(document.get("root")), document.get("wanted") or {}
     answer: dict[str, Any] = {
         "changed": False,
         "root": str(root),
@@ -26,15 +29,15 @@ def observe(document: dict[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "boot_id": procs.boot_id(),
         "disk_free_mib": _free_mib(root),
-        "deployments": {place.name: deployment(place) for place in places(root)},
+        "deployments": {place.name: deployment(place, wanted.get(place.name)) for place in places(root)},
     }
     if document.get("facts", True):
         answer["facts"] = facts.facts(document.get("python"), list(document.get("paths") or []))
     return answer
 
 
-def deployment(place: Place) -> dict[str, Any]:
-    """One deployment: releases, trial, lock, drift, process and unit."""
+def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
+    """One deployment: releases, trial, lock, drift, process and unit; the files' texts too if `wanted` is not current."""
     current = place.current()
     history = place.history()
     answer: dict[str, Any] = {
@@ -53,11 +56,9 @@ def deployment(place: Place) -> dict[str, Any]:
     if current is None or not (place.release(current) / "manifest.json").exists():
         return answer
     manifest = place.manifest(current)
-    answer["manifest"] = {
-        k: v
-        for k, v in manifest.items()
-        if k in ("name", "digest", "engine", "endpoint", "files", "service", "devices")
-    }
+    answer["manifest"] = {key: manifest.get(key) for key in _SHOWN}
+    if wanted is not None and wanted != current:
+        answer["texts"] = _texts(place, manifest)
     answer["drift"] = release.drift(place, current)
     try:
         service = service_of(place, manifest)
@@ -68,6 +69,16 @@ def deployment(place: Place) -> dict[str, Any]:
     answer["running"] = process(manifest, service.running())
     answer["http"] = wait.health(manifest["endpoint"]) if answer["running"] else None
     return answer
+
+
+def _texts(place: Place, manifest: dict[str, Any]) -> dict[str, str]:
+    """The files of the current release that everybody may read and nobody would call large."""
+    found = {}
+    for entry in manifest["files"]:
+        path = place.release(manifest["digest"]) / entry["path"]
+        if int(entry["mode"], 8) & 0o004 and path.exists() and path.stat().st_size <= _TEXT_BYTES:
+            found[entry["path"]] = text(path)
+    return found
 
 
 def process(manifest: dict[str, Any], running: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -88,7 +99,7 @@ def _as_written(manifest: dict[str, Any], words: list[str], variables: dict[str,
     wanted = [str(word) for word in manifest.get("argv") or []]
     if not wanted or not any(word.startswith("--") for word in words):
         return None  # a process may rename itself
-    if words[-len(wanted) + 1 :] != wanted[1:]:
+    if words[-len(wanted) :] != wanted:
         return False
     if variables is None:
         return None

@@ -149,6 +149,17 @@ def _torn(path: Path) -> bool:
         return source.read(1) != b"\n"
 
 
+def account(manifest: dict[str, Any]) -> str | None:
+    """The user that the server runs as; None for whoever applies.
+
+    Without root a process can only run as oneself, so a user that the profile did not name by itself does not count.
+    """
+    named: str | None = manifest["service"].get("user")
+    alone = manifest["service"]["supervisor"] == "process" and os.geteuid() != 0
+    explicit = "user" in ((manifest.get("profile") or {}).get("service") or {})
+    return None if alone and not explicit else named
+
+
 def place_of(document: dict[str, Any]) -> Place:
     """The place that a request names.
 

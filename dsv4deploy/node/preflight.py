@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from dsv4deploy.node import facts, gpus, procs, release
-from dsv4deploy.node.place import Place
+from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.switch import current_service, strangers, told
 
 _MIN_SHM_GIB = 1.0
@@ -26,7 +26,7 @@ def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     for look in (_user, _supervisor, _ports, _cards, _engine, _folder):
         problems += look(place, manifest)
     if not any(one["check"] == "user" for one in problems):
-        problems += _as_user(manifest["service"].get("user"), lambda: _paths(manifest))
+        problems += _as_user(account(manifest), lambda: _paths(manifest))
     if not document.get("take_over"):
         problems += _foreign(manifest)
     return {"changed": False, "problems": problems, "warnings": _warnings(manifest)}
@@ -37,13 +37,13 @@ def _problem(check: str, message: str, remedy: str = "") -> list[dict[str, str]]
 
 
 def _user(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
-    name = manifest["service"].get("user")
+    name = account(manifest)
     if not name:
         return []
     try:
         wanted = pwd.getpwnam(name)
     except KeyError:
-        return _problem("user", f"there is no user {name} on this node", f"create it: useradd --system {name}")
+        return _problem("user", f"there is no user {name} on this node", f"create it: useradd --system {name}; or name another as service.user")
     if os.geteuid() not in (0, wanted.pw_uid):
         own = pwd.getpwuid(os.geteuid()).pw_name
         return _problem("user", f"{own} cannot start a server as {name}", "use --become, or leave service.user out")

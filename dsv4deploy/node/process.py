@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
 from dsv4deploy.node import files, procs
-from dsv4deploy.node.place import Place
+from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.trouble import Trouble
 
 _LOG_BYTES = 64 << 20
@@ -129,15 +129,7 @@ class Keeper:
     def log(self, lines: int, invocation: str | None = None) -> list[str]:
         known = self._known() or {}
         skip = known.get("log_offset", 0) if invocation and invocation == known.get("invocation") else 0
-        try:
-            with self.log_file.open("rb") as source:
-                size = source.seek(0, os.SEEK_END)
-                skip = skip if skip <= size else 0  # rotated meanwhile
-                source.seek(max(skip, size - (1 << 20)))
-                text = source.read().decode("utf-8", "replace")
-        except OSError:
-            return []
-        return text.splitlines()[-lines:]
+        return files.tail(self.log_file, lines, skip)
 
     def watch(self) -> None:
         spawn(self.place, "watch", str(self.place.folder))
@@ -214,7 +206,7 @@ def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: 
             stderr=log,
             start_new_session=True,
             cwd=str(place.link),
-            preexec_fn=_as_user(manifest.get("service", {}).get("user")),  # noqa: PLW1509 (the keeper has one thread)
+            preexec_fn=_as_user(account(manifest)),  # noqa: PLW1509 (the keeper has one thread)
         )
     found, own = procs.process(child.pid), procs.process(os.getpid())
     files.write_json(

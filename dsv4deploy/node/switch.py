@@ -288,7 +288,7 @@ def _free(manifest: dict[str, Any], limit_s: float = 10.0) -> None:
     ports = [int(port) for port in manifest["endpoint"].get("ports", [])]
     while True:
         taken = procs.holders(ports)
-        busy = gpus.wedged(manifest.get("devices", []))
+        busy = gpus.wedged(manifest.get("devices") or [])
         if not taken and not busy:
             return
         if time.monotonic() > end:

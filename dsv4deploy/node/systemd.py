@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -86,7 +87,11 @@ class Systemd:
 
     def start(self, manifest: dict[str, Any], *, block: bool = True) -> None:
         _systemctl("reset-failed", self.unit, check=False)
+        log = manifest["service"].get("log")
+        offset = os.path.getsize(log) if log and os.path.exists(log) else 0
         done = _systemctl("start", *([] if block else ["--no-block"]), self.unit, check=False)
+        noted = {"invocation": self.show().get("InvocationID"), "log": log, "offset": offset}
+        files.write_json(self.place.folder / "started", noted)
         if done.returncode:
             raise Trouble("wont-start", f"systemd does not start {self.unit}: {done.stderr.strip()}")
 
@@ -143,7 +148,11 @@ class Systemd:
         return f"{shown.get('Result')}, status {shown.get('ExecMainStatus')}"
 
     def log(self, lines: int, invocation: str | None = None) -> list[str]:
-        """The last lines of the journal, of one run or of all."""
+        """The last lines of the journal or of the log file that the unit writes to, of one run or of all."""
+        noted = files.read_json(self.place.folder / "started") or {}
+        if noted.get("log"):
+            same = invocation is not None and invocation == noted.get("invocation")
+            return files.tail(Path(noted["log"]), lines, noted["offset"] if same else 0)
         words = ["journalctl", "--quiet", "--no-pager", "--output=cat", f"--lines={lines}"]
         chosen = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else ["--unit", self.unit]
         done = subprocess.run([*words, *chosen], capture_output=True, text=True, errors="replace", check=False)

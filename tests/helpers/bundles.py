@@ -40,7 +40,7 @@ def bundle(
     extra: dict[str, str] | None = None,
 ) -> Json:
     """Write a bundle into `folder`; returns its manifest. `extra` maps destinations outside the release to texts."""
-    argv = [python, "-u", server, "--host", host, "--port", str(port), *words]
+    argv = ["--host", host, "--port", str(port), *words]
     environment = environment or {"COLOR": "red"}
     texts: dict[str, tuple[str, str, str | None]] = {
         "serve.sh": (
@@ -48,7 +48,7 @@ def bundle(
 # Written by dsv4deploy.
 set -euo pipefail
 . "${{BASH_SOURCE[0]%/*}}/nccl.env"
-exec {" ".join(argv)}
+exec {python} -u {server} {" ".join(argv)}
 """,
             "0755",
             None,
