@@ -1,1 +1,1 @@
-"""What runs on the node: the standard library of Python 3.8 and nothing else, so that it imports nobody of the house."""
+"""The tool that runs on a node: standard library only, Python 3.8 and up, shipped as one zipapp."""

@@ -1,10 +1,13 @@
-"""The shipped signatures and the recorded logs with their answer key."""
+"""The shipped signatures, the recorded logs with their answer key, and a node of a test's own."""
 
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from local_node import Node
 
 from dsv4deploy.node.signatures import Catalogue
 from dsv4deploy.signatures import catalogue, compiled
@@ -31,3 +34,21 @@ def log(recorded: str) -> bytes:
 @pytest.fixture
 def key(recorded: str) -> dict[str, Any]:
     return KEY[recorded]
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    one = Node(tmp_path)
+    yield one
+    one.wipe()
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object], float], None]:
+    def until(check: Callable[[], object], limit_s: float = 15) -> None:
+        end = time.monotonic() + limit_s
+        while not check():
+            assert time.monotonic() < end, "it did not happen in time"
+            time.sleep(0.05)
+
+    return until

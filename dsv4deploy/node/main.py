@@ -1,0 +1,240 @@
+"""The door of the tool on the node: `python3 node.pyz VERB`, one JSON document in, one JSON document out, always.
+
+An answer has `schema`, `verb`, `ok` and, if not ok, `error: {word, message, remedy}`.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Callable, Dict
+
+from dsv4deploy.node import release, switch
+from dsv4deploy.node.lock import held, let_go
+from dsv4deploy.node.observe import deployment, observe
+from dsv4deploy.node.place import Place, place_of
+from dsv4deploy.node.preflight import preflight
+from dsv4deploy.node.process import keep
+from dsv4deploy.node.trouble import Trouble
+from dsv4deploy.node.wait import wait
+
+Answer = Dict[str, Any]
+_POLL_S = 1.0
+
+
+def _preview(place: Place, document: Answer) -> Answer:
+    """Whether bringing the release of `digest` to run would change anything; nothing does change."""
+    seen = deployment(place)
+    fine = seen["current"] == document.get("digest") and seen["running"] and not seen["drift"] and not seen["pending"]
+    return {"changed": not fine, "current": seen["current"]}
+
+
+def _look(place: Place, document: Answer) -> Answer:
+    return preflight(place, document)
+
+
+def _install(place: Place, document: Answer) -> Answer:
+    with held(place, document):
+        try:
+            return release.install(place, document)
+        except (Trouble, OSError):
+            let_go(place, document)  # nothing was begun that the next apply would have to wait for
+            raise
+
+
+def _stage(place: Place, document: Answer) -> Answer:
+    """Preflight, then install unless there are problems: one trip."""
+    answer = preflight(place, document)
+    if answer["problems"]:
+        return answer
+    return {**answer, **_install(place, document)}
+
+
+def _switch(place: Place, document: Answer) -> Answer:
+    with held(place, document):
+        answer = switch.switch(place, document)
+        if not answer["changed"] and not answer["judging"]:
+            let_go(place, document)
+        return answer
+
+
+def _rollback(place: Place, document: Answer) -> Answer:
+    with held(place, document):
+        pending = place.pending()
+        if pending and not document.get("digest"):
+            return switch.restore(place, "asked for")
+        digest = switch.rollback_target(place, document.get("digest"))
+        return switch.switch(place, {**document, "digest": digest})
+
+
+def _restore(place: Place, document: Answer) -> Answer:
+    with held(place, document):
+        answer = switch.restore(place, str(document.get("why") or "asked for"))
+        if not answer["changed"] or not answer["to"]:
+            let_go(place, document)
+        return answer
+
+
+def _wait(place: Place, document: Answer) -> Answer:
+    """Judge the running start for a while; with `confirm`, a ready one is confirmed in the same trip."""
+    with held(place, document):
+        digest = place.current()
+    if digest is None:
+        raise Trouble("no-release", f"{place.name} has no release on this node")
+    manifest = place.manifest(digest)
+    found = wait(switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
+    answer: Answer = {"changed": False, "digest": digest, **found}
+    if found["state"] == "ready" and document.get("confirm"):
+        with held(place, document):
+            told = {**document, "digest": document.get("digest") or digest, "invocation": found["invocation"]}
+            answer.update(switch.confirm(place, told))
+            let_go(place, document)
+    elif found["state"] != "progressing" and document.get("last"):
+        let_go(place, document)
+    return answer
+
+
+def _confirm(place: Place, document: Answer) -> Answer:
+    with held(place, document):
+        answer = switch.confirm(place, {"digest": place.current() or "", **document})
+        let_go(place, document)
+        return answer
+
+
+def _release(place: Place, document: Answer) -> Answer:
+    let_go(place, document)
+    return {"changed": False}
+
+
+def _simply(act: Callable[[Place, Answer], Answer]) -> Callable[[Place, Answer], Answer]:
+    def acted(place: Place, document: Answer) -> Answer:
+        with held(place, document):
+            answer = act(place, document)
+            let_go(place, document)
+            return answer
+
+    return acted
+
+
+def _prune(place: Place, document: Answer) -> Answer:
+    gone = release.prune(place, int(document.get("keep") or 1))
+    return {"changed": bool(gone), "removed": gone}
+
+
+def _history(place: Place, document: Answer) -> Answer:
+    return {"changed": False, "current": place.current(), "releases": place.installed(), "history": place.history()}
+
+
+def _status(place: Place, document: Answer) -> Answer:
+    return {"changed": False, **deployment(place)}
+
+
+def _logs(place: Place, document: Answer) -> Answer:
+    service = switch.current_service(place)
+    return {"changed": False, "lines": service.log(int(document.get("lines") or 100)) if service else []}
+
+
+VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
+    "preview": _preview,
+    "preflight": _look,
+    "install": _install,
+    "stage": _stage,
+    "switch": _switch,
+    "rollback": _rollback,
+    "restore": _restore,
+    "wait": _wait,
+    "confirm": _confirm,
+    "release": _release,
+    "start": _simply(switch.start),
+    "stop": _simply(switch.stop),
+    "restart": _simply(switch.restart),
+    "prune": _simply(_prune),
+    "history": _history,
+    "status": _status,
+    "logs": _logs,
+}
+
+
+def answer(verb: str, document: Answer) -> Answer:
+    """What the node says to one request; a failure is an answer too."""
+    try:
+        if verb not in VERBS and verb != "observe":
+            return _failed(verb, "usage", f"{verb!r} is no verb", f"one of observe, {', '.join(VERBS)}")
+        found = observe(document) if verb == "observe" else VERBS[verb](place_of(document), document)
+    except Trouble as trouble:
+        return _failed(verb, trouble.word, trouble.message, trouble.remedy)
+    except OSError as trouble:
+        return _failed(verb, *_told(trouble))
+    except Exception as bug:  # noqa: BLE001 (the answer is always a document; a bug is told in it)
+        where = traceback.extract_tb(bug.__traceback__)[-1]
+        return _failed(
+            verb, "bug", f"{type(bug).__name__}: {bug} ({Path(where.filename).name}:{where.lineno})", "report it"
+        )
+    return {"schema": "node/1", "verb": verb, "ok": True, **found}
+
+
+def main() -> int:
+    """Run one verb; `keep`, `watch` and `settle` belong to the supervisors and speak no JSON."""
+    words = sys.argv[1:]
+    # A lost connection must not end a switch half way.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    if words[:1] == ["keep"]:
+        return keep(Place(Path(words[1])), words[2])
+    if words[:1] == ["watch"]:
+        return _watch(Place(Path(words[1])))
+    if words[:1] == ["settle"]:
+        place = Place(Path(words[1]))
+        with held(place, {}):
+            switch.settle(place, block=False)
+        return 0
+    found = _asked(words)
+    try:
+        print(json.dumps(found, sort_keys=True), flush=True)
+    except BrokenPipeError:
+        return 1
+    return 0 if found["ok"] else 1
+
+
+def _asked(words: list[str]) -> Answer:
+    if len(words) != 1:
+        return _failed("", "usage", "one verb is expected", f"one of observe, {', '.join(VERBS)}")
+    try:
+        document = json.loads(sys.stdin.buffer.read() or b"{}")
+    except ValueError:
+        return _failed(words[0], "broken-upload", "the request did not arrive whole", "try again")
+    return answer(words[0], document if isinstance(document, dict) else {})
+
+
+def _watch(place: Place) -> int:
+    """Wait until the trial is over; end it if it is overdue or nobody is there any more to end it."""
+    while place.unconfirmed.exists():
+        why = switch.abandoned(place)
+        if why:
+            with held(place, {}):
+                if switch.abandoned(place):
+                    switch.restore(place, why)
+            return 0
+        time.sleep(_POLL_S)
+    return 0
+
+
+def _failed(verb: str, word: str, message: str, remedy: str = "") -> Answer:
+    error = {"word": word, "message": message, "remedy": remedy}
+    return {"schema": "node/1", "verb": verb, "ok": False, "changed": False, "error": error}
+
+
+def _told(trouble: OSError) -> tuple[str, str, str]:
+    name = trouble.filename or "the disk"
+    if trouble.errno == errno.ENOSPC:
+        return "disk", f"no space left for {name}", "free some space"
+    if trouble.errno == errno.EROFS:
+        return "disk", f"{name} is on a read-only file system", "remount it, or use dsv4_root for another folder"
+    if trouble.errno in (errno.EACCES, errno.EPERM):
+        return "system", f"{name} cannot be written by this user", "use --become, or dsv4_root for another folder"
+    return "system", f"{trouble.strerror}: {name}", ""

@@ -1,0 +1,114 @@
+"""What is on a node: its facts, and each deployment as it is on disk and as it runs."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from dsv4deploy.node import facts, procs, release, wait
+from dsv4deploy.node.files import text
+from dsv4deploy.node.lock import lease
+from dsv4deploy.node.place import Place, places, root_of
+from dsv4deploy.node.switch import service_of
+
+_STARTS = 3
+_SHOWN = ("name", "digest", "engine", "endpoint", "files", "service", "devices", "argv", "environment")
+_TEXT_BYTES = 1 << 16
+_HISTORY = 20
+
+
+def observe(document: dict[str, Any]) -> dict[str, Any]:
+    """Everything a plan needs, in one answer: `facts` unless `"facts": false`, and `deployments` by name."""
+    root, wanted = root_of(document.get("root")), document.get("wanted") or {}
+    answer: dict[str, Any] = {
+        "changed": False,
+        "root": str(root),
+        "user": os.geteuid(),
+        "python": platform.python_version(),
+        "boot_id": procs.boot_id(),
+        "disk_free_mib": _free_mib(root),
+        "deployments": {place.name: deployment(place, wanted.get(place.name)) for place in places(root)},
+    }
+    if document.get("facts", True):
+        answer["facts"] = facts.facts(document.get("python"), list(document.get("paths") or []))
+    return answer
+
+
+def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
+    """One deployment: releases, trial, lock, drift, process and unit; the files' texts too if `wanted` is not current."""
+    current = place.current()
+    history = place.history()
+    answer: dict[str, Any] = {
+        "current": current,
+        "releases": place.installed(),
+        "pending": place.pending(),
+        "lock": lease(place),
+        "confirmed": release.last_confirmed(place),
+        "start_seconds": [e["seconds"] for e in history if e.get("verb") == "confirmed" and "seconds" in e][-_STARTS:],
+        "history": history[-_HISTORY:],
+        "drift": [],
+        "running": None,
+        "unit": None,
+        "http": None,
+    }
+    if current is None or not (place.release(current) / "manifest.json").exists():
+        return answer
+    manifest = place.manifest(current)
+    answer["manifest"] = {key: manifest.get(key) for key in _SHOWN}
+    if wanted is not None and wanted != current:
+        answer["texts"] = _texts(place, manifest)
+    answer["drift"] = release.drift(place, current)
+    try:
+        service = service_of(place, manifest)
+    except Exception as trouble:  # noqa: BLE001 (what may not be seen without root must not hide the rest)
+        answer["unit"] = {"active": "unknown", "why": str(trouble)}
+        return answer
+    answer["unit"] = service.state()
+    answer["running"] = process(manifest, service.running())
+    answer["http"] = wait.health(manifest["endpoint"]) if answer["running"] else None
+    return answer
+
+
+def _texts(place: Place, manifest: dict[str, Any]) -> dict[str, str]:
+    """The files of the current release that everybody may read and nobody would call large."""
+    found = {}
+    for entry in manifest["files"]:
+        path = place.release(manifest["digest"]) / entry["path"]
+        if int(entry["mode"], 8) & 0o004 and path.exists() and path.stat().st_size <= _TEXT_BYTES:
+            found[entry["path"]] = text(path)
+    return found
+
+
+def process(manifest: dict[str, Any], running: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The running process, and whether it is what the manifest says; `as_written` is None where that cannot be told."""
+    if running is None:
+        return None
+    words = procs.cmdline(running["pid"])
+    variables = procs.environ(running["pid"])
+    return {
+        **running,
+        "cmdline": words,
+        "environ_digest": procs.environ_digest(running["pid"]),
+        "as_written": _as_written(manifest, words, variables),
+    }
+
+
+def _as_written(manifest: dict[str, Any], words: list[str], variables: dict[str, str] | None) -> bool | None:
+    wanted = [str(word) for word in manifest.get("argv") or []]
+    if not wanted or not any(word.startswith("--") for word in words):
+        return None  # a process may rename itself
+    if words[-len(wanted) :] != wanted:
+        return False
+    if variables is None:
+        return None
+    return all(variables.get(name) == str(value) for name, value in (manifest.get("environment") or {}).items())
+
+
+def _free_mib(path: Path) -> int:
+    where = path
+    while not where.exists():
+        where = where.parent
+    disk = os.statvfs(str(where))
+    return int(disk.f_bavail * disk.f_frsize >> 20)

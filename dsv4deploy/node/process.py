@@ -1,0 +1,258 @@
+"""The process supervisor: a keeper in a session of its own, a pid file, a log file; no systemd, no root."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any, BinaryIO, Callable
+
+from dsv4deploy.node import files, procs
+from dsv4deploy.node.place import Place, account
+from dsv4deploy.node.trouble import Trouble
+
+_LOG_BYTES = 64 << 20
+_BURST, _WINDOW_S = 3, 3600.0
+_PAUSE_S = 5.0
+
+
+class Keeper:
+    """Starts, stops and describes the process of one deployment through its keeper."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    @property
+    def pid_file(self) -> Path:
+        return self.place.run / "process.json"
+
+    @property
+    def log_file(self) -> Path:
+        return self.place.run / "server.log"
+
+    def prepare(self, *, judged: bool) -> list[str]:
+        return []
+
+    def reload(self) -> None:
+        """Nothing to do: the keeper reads what it needs when it starts something."""
+
+    def retire(self) -> None:
+        files.remove(self.pid_file)
+
+    def start(self, manifest: dict[str, Any], *, block: bool = True) -> None:
+        self.place.run.mkdir(exist_ok=True)
+        invocation = uuid.uuid4().hex
+        # The keeper is born with the lock, so that there is no instant at which `stop` could overlook it.
+        with self._lock_file() as lock:
+            if not _locked(lock):
+                raise Trouble("wont-start", f"another keeper of {self.place.name} runs", "stop it first")
+            spawn(self.place, "keep", str(self.place.folder), invocation, lock=lock.fileno())
+        end = time.monotonic() + 10
+        while (files.read_json(self.pid_file) or {}).get("invocation") != invocation:
+            if time.monotonic() > end:
+                raise Trouble("wont-start", f"the keeper of {self.place.name} did not start", f"see {self.place.run}")
+            time.sleep(0.02)
+
+    def stop(self, manifest: dict[str, Any], *, block: bool = True) -> None:
+        """Stop keeping, signal the leader, wait for a bounded drain, then end what is left of its session.
+
+        Raises:
+            Trouble: something of it still runs.
+        """
+        self._stop_keeping()
+        known = self._known()
+        if known is None:
+            return
+        family = procs.family(known["pid"]) if procs.alive(known["pid"], known["start"]) else known_family(known)
+        if procs.alive(known["pid"], known["start"]):
+            procs.send(known["pid"], signal.SIGTERM)
+        limit = float(manifest.get("service", {}).get("stop_timeout_s") or 90)
+        for one in procs.gone(family, limit):
+            procs.send(one.pid, signal.SIGKILL)
+        left = procs.gone(family, 10)
+        if left:
+            names = ", ".join(f"pid {one.pid} (state {one.state})" for one in left)
+            raise Trouble("wont-stop", f"{self.place.name} does not stop: {names}")
+
+    def _stop_keeping(self, limit_s: float = 15) -> None:
+        if not self.place.run.is_dir():
+            return
+        end = time.monotonic() + limit_s
+        with self._lock_file() as lock:
+            while not _locked(lock):
+                keeper = (self._known() or {}).get("keeper")
+                if keeper and procs.alive(keeper["pid"], keeper["start"]):
+                    procs.send(keeper["pid"], signal.SIGTERM)
+                if time.monotonic() > end:
+                    raise Trouble(
+                        "wont-stop", f"the keeper of {self.place.name} does not end", "look at its run/keeper.log"
+                    )
+                time.sleep(0.05)
+
+    def _lock_file(self) -> BinaryIO:
+        return (self.place.run / "keeper.lock").open("ab")
+
+    def running(self) -> dict[str, Any] | None:
+        known = self._known()
+        if known is None or not procs.alive(known["pid"], known["start"]):
+            return None
+        return {key: known[key] for key in ("pid", "start", "invocation")}
+
+    def state(self) -> dict[str, Any]:
+        """The process in the words that the unit uses."""
+        known = self._known() or {}
+        running = self.running() is not None
+        code = known.get("exit")
+        return {
+            "unit": None,
+            "active": "active" if running else "inactive" if code in (None, 0) else "failed",
+            "result": None if code is None else f"exit {code}",
+            "restarts": known.get("restarts", 0),
+            "keeper": bool(known) and procs.alive(known["keeper"]["pid"], known["keeper"]["start"]),
+            "invocation": known.get("invocation"),
+        }
+
+    def ended(self) -> str | None:
+        if self.running() is not None:
+            return None
+        known = self._known() or {}
+        code = known.get("exit")
+        return "the process is gone" if code is None else f"exit {code}"
+
+    def log(self, lines: int, invocation: str | None = None) -> list[str]:
+        known = self._known() or {}
+        skip = known.get("log_offset", 0) if invocation and invocation == known.get("invocation") else 0
+        return files.tail(self.log_file, lines, skip)
+
+    def watch(self) -> None:
+        spawn(self.place, "watch", str(self.place.folder))
+
+    def unwatch(self) -> None:
+        """Nothing to do: the watch sees that the trial is over and ends."""
+
+    def _known(self) -> dict[str, Any] | None:
+        found = files.read_json(self.pid_file)
+        return found if found and found.get("boot_id") == procs.boot_id() else None
+
+
+def known_family(known: dict[str, Any]) -> list[procs.Process]:
+    """What is left of the session of a leader that is gone already."""
+    return [one for one in procs.everybody() if one.session == known["pid"] and one.state not in "ZX"]
+
+
+def _locked(lock: BinaryIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def spawn(place: Place, *words: str, lock: int | None = None) -> None:
+    """Run the kept tool in a session of its own, so that it outlives this run and its connection."""
+    place.run.mkdir(exist_ok=True)
+    with (place.run / "keeper.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, str(place.tool), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+            pass_fds=[] if lock is None else [lock],
+        )
+
+
+def keep(place: Place, invocation: str) -> int:
+    """The keeper itself: run the current release, rotate its log, and start it again when it fails, once confirmed."""
+    keeper = Keeper(place)
+    asked_to_leave: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: asked_to_leave.append(number))
+    restarts: list[float] = []
+    while not asked_to_leave:
+        manifest = files.read_json(place.link / "manifest.json") or {}
+        child = _begin(keeper, manifest, invocation, len(restarts))
+        code = _attend(keeper, child, asked_to_leave)
+        if code is None:
+            break
+        known = files.read_json(keeper.pid_file) or {}
+        files.write_json(keeper.pid_file, {**known, "exit": code})
+        restarts = [one for one in restarts if one > time.monotonic() - _WINDOW_S]
+        if code == 0 or place.unconfirmed.exists() or len(restarts) >= _BURST:
+            break
+        restarts.append(time.monotonic())
+        end = time.monotonic() + _PAUSE_S
+        while not asked_to_leave and time.monotonic() < end:
+            time.sleep(0.1)
+    return 0
+
+
+def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: int) -> subprocess.Popen[bytes]:
+    place = keeper.place
+    log: BinaryIO = keeper.log_file.open("ab")
+    with log:
+        offset = log.tell()
+        child = subprocess.Popen(
+            ["/bin/bash", str(place.link / "serve.sh")],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=str(place.link),
+            preexec_fn=_as_user(account(manifest)),  # noqa: PLW1509 (the keeper has one thread)
+        )
+    found, own = procs.process(child.pid), procs.process(os.getpid())
+    files.write_json(
+        keeper.pid_file,
+        {
+            "pid": child.pid,
+            "start": found.start if found else 0,
+            "boot_id": procs.boot_id(),
+            "invocation": invocation,
+            "release": place.current(),
+            "since": procs.now(),
+            "log_offset": offset,
+            "restarts": restarts,
+            "keeper": {"pid": os.getpid(), "start": own.start if own else 0},
+            "exit": None,
+        },
+    )
+    return child
+
+
+def _attend(keeper: Keeper, child: subprocess.Popen[bytes], asked_to_leave: list[int]) -> int | None:
+    """The exit code of the server; None if the keeper is to leave before."""
+    while not asked_to_leave:
+        try:
+            return child.wait(timeout=0.2)
+        except subprocess.TimeoutExpired:
+            _rotate(keeper.log_file)
+    return None
+
+
+def _rotate(log: Path) -> None:
+    """Copy and empty: the server keeps its open file, and needs no keeper to go on writing."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > _LOG_BYTES:
+            files.write(log.with_suffix(".log.1"), log.read_bytes(), 0o644)
+            os.truncate(str(log), 0)
+
+
+def _as_user(name: str | None) -> Callable[[], None] | None:
+    if not name or os.geteuid() != 0:
+        return None
+    user = pwd.getpwnam(name)
+
+    def become() -> None:
+        os.initgroups(name, user.pw_gid)
+        os.setgid(user.pw_gid)
+        os.setuid(user.pw_uid)
+
+    return become

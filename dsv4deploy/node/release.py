@@ -1,0 +1,229 @@
+"""Releases on a node: unpacked beside the others, verified by digest, compared with what is on disk, cleared away."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import pwd
+import shutil
+import sys
+import tarfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dsv4deploy.node import files
+from dsv4deploy.node.place import Place
+from dsv4deploy.node.trouble import Trouble
+
+_MARKER_LINES = 5
+_MARKER = "dsv4deploy"
+
+
+def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
+    """Unpack the bundle in `archive` (base64 of a tar, with its `sha256`) as a release; nothing that runs is touched.
+
+    An installed release is verified, and repaired file by file.
+
+    Raises:
+        Trouble: the archive is not what was sent, or does not fit on the disk.
+    """
+    contents = _unpacked(document)
+    manifest = _manifest(contents)
+    digest = str(manifest["digest"])
+    target = place.release(digest)
+    place.releases.mkdir(parents=True, exist_ok=True)
+    _room(place.releases, contents)
+    if target.is_dir():
+        changed = _repair(target, manifest, contents)
+    else:
+        _unpack(place, target, manifest, contents)
+        changed = ["all"]
+    keep_tool(place)
+    return {"changed": bool(changed), "digest": digest, "repaired": [] if changed == ["all"] else changed}
+
+
+def keep_tool(place: Place) -> None:
+    """Leave this very tool beside the releases: the watch and the process supervisor run it."""
+    own = Path(sys.argv[0]).read_bytes()
+    if files.digest(place.tool) != hashlib.sha256(own).hexdigest():
+        files.write(place.tool, own, 0o755)
+
+
+def drift(place: Place, digest: str) -> list[dict[str, str]]:
+    """Every file of the release that is not as its manifest says, inside and outside the release folder."""
+    manifest = place.manifest(digest)
+    found = []
+    for entry in manifest["files"]:
+        inside = place.release(digest) / entry["path"]
+        found += _difference(inside, entry)
+        if entry.get("dest"):
+            found += _difference(Path(entry["dest"]), entry)
+    return found
+
+
+def broken(place: Place, digest: str) -> list[dict[str, str]]:
+    """The drift inside the release folder alone."""
+    return [d for one in place.manifest(digest)["files"] for d in _difference(place.release(digest) / one["path"], one)]
+
+
+def foreign(manifest: dict[str, Any]) -> list[str]:
+    """Destinations outside the release where somebody else's file stands (no line of ours at its top)."""
+    return [str(dest) for dest in outside(manifest) if _strange(dest)]
+
+
+def outside(manifest: dict[str, Any]) -> list[Path]:
+    return [Path(entry["dest"]) for entry in manifest["files"] if entry.get("dest")]
+
+
+def place_outside(place: Place, digest: str) -> list[str]:
+    """Write the files that belong outside the release folder; the paths that changed."""
+    changed = []
+    for entry in place.manifest(digest)["files"]:
+        if entry.get("dest") and _difference(Path(entry["dest"]), entry):
+            data = (place.release(digest) / entry["path"]).read_bytes()
+            files.write(Path(entry["dest"]), data, int(entry["mode"], 8), _owner(entry))
+            changed.append(entry["dest"])
+    return changed
+
+
+def remove_outside(manifest: dict[str, Any], keep: list[Path]) -> list[str]:
+    """Remove our files outside the release, except those in `keep`; the paths that are gone."""
+    mine = [dest for dest in outside(manifest) if dest not in keep and not _strange(dest)]
+    return [str(dest) for dest in mine if files.remove(dest)]
+
+
+def prune(place: Place, keep: int) -> list[str]:
+    """Remove all but the newest `keep` releases; never the current one, nor one that a trial may go back to."""
+    pending = place.pending() or {}
+    needed = {place.current(), pending.get("to"), pending.get("from"), last_confirmed(place)}
+    gone = [one for one in place.installed()[max(keep, 1) :] if one not in needed]
+    for digest in gone:
+        trash = place.releases / f".old-{digest}"
+        os.replace(str(place.release(digest)), str(trash))
+    sweep(place)
+    return gone
+
+
+def sweep(place: Place) -> None:
+    """Clear away what an interrupted run left half unpacked or half removed."""
+    for left in place.releases.glob(".*-*"):
+        shutil.rmtree(str(left), ignore_errors=True)
+
+
+def last_confirmed(place: Place, but: str | None = None) -> str | None:
+    """The release that was confirmed last and is still installed, other than `but`."""
+    here = set(place.installed())
+    for entry in reversed(place.history()):
+        if entry.get("verb") == "confirmed" and entry.get("to") in here and entry.get("to") != but:
+            return str(entry["to"])
+    return None
+
+
+def _unpacked(document: dict[str, Any]) -> dict[str, bytes]:
+    try:
+        data = base64.b64decode(document["archive"], validate=True)
+    except (KeyError, TypeError, ValueError):
+        raise Trouble("broken-upload", "the request holds no archive") from None
+    if hashlib.sha256(data).hexdigest() != document.get("sha256"):
+        raise Trouble("broken-upload", "the archive is not what was sent", "apply again")
+    contents = {}
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for member in archive:
+            parts = PurePosixPath(member.name)
+            source = archive.extractfile(member)
+            if source is None or parts.is_absolute() or ".." in parts.parts:
+                raise Trouble("broken-upload", f"the archive holds {member.name!r}, which is no plain file of a bundle")
+            contents[member.name] = source.read()
+    return contents
+
+
+def _manifest(contents: dict[str, bytes]) -> dict[str, Any]:
+    try:
+        manifest: dict[str, Any] = json.loads(contents["manifest.json"])
+        listed = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
+    except (KeyError, TypeError, ValueError):
+        raise Trouble("broken-upload", "the archive holds no manifest that can be read") from None
+    if set(listed) != set(contents) - {"manifest.json"}:
+        raise Trouble("broken-upload", "the archive does not hold the files that its manifest lists")
+    for path, wanted in listed.items():
+        if hashlib.sha256(contents[path]).hexdigest() != wanted:
+            raise Trouble("broken-upload", f"{path} does not have the digest that the manifest says", "render again")
+    for entry in manifest["files"]:
+        if entry.get("dest") and not _marked(contents[entry["path"]]):
+            raise Trouble("broken-upload", f"{entry['path']} goes to {entry['dest']} without saying that it is ours")
+    return manifest
+
+
+def _room(folder: Path, contents: dict[str, bytes]) -> None:
+    needed = sum(len(data) + 4096 for data in contents.values()) + (1 << 20)
+    disk = os.statvfs(str(folder))
+    free = disk.f_bavail * disk.f_frsize
+    if free < needed:
+        raise Trouble(
+            "disk", f"{folder} has {free >> 10} KiB free; the release needs {needed >> 10}", "free some space"
+        )
+
+
+def _unpack(place: Place, target: Path, manifest: dict[str, Any], contents: dict[str, bytes]) -> None:
+    fresh = place.releases / f".new-{target.name}"
+    shutil.rmtree(str(fresh), ignore_errors=True)
+    fresh.mkdir(mode=0o755)
+    for entry in [*manifest["files"], {"path": "manifest.json", "mode": "0644"}]:
+        path = fresh / entry["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write(path, contents[entry["path"]], int(entry["mode"], 8), _owner(entry))
+    files.sync(fresh)
+    os.replace(str(fresh), str(target))
+    files.sync(place.releases)
+
+
+def _repair(target: Path, manifest: dict[str, Any], contents: dict[str, bytes]) -> list[str]:
+    plain = {"path": "manifest.json", "mode": "0644", "sha256": hashlib.sha256(contents["manifest.json"]).hexdigest()}
+    bad = [entry for entry in [*manifest["files"], plain] if _difference(target / entry["path"], entry)]
+    for entry in bad:
+        files.write(target / entry["path"], contents[entry["path"]], int(entry["mode"], 8), _owner(entry))
+    return [entry["path"] for entry in bad]
+
+
+def _difference(path: Path, entry: dict[str, Any]) -> list[dict[str, str]]:
+    found = files.digest(path)
+    if found is None:
+        what = "missing"
+    elif found != entry["sha256"]:
+        what = "edited"
+    elif path.stat().st_mode & 0o7777 != int(entry["mode"], 8):
+        what = f"mode {path.stat().st_mode & 0o7777:04o}"
+    else:
+        return []
+    return [{"path": str(path), "what": what}]
+
+
+def _strange(dest: Path) -> bool:
+    try:
+        with dest.open("rb") as source:
+            return not _marked(source.read(4096))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def _marked(data: bytes) -> bool:
+    top = data.decode("utf-8", "replace").splitlines()[:_MARKER_LINES]
+    return any(line.lstrip().startswith("#") and _MARKER in line for line in top)
+
+
+def _owner(entry: dict[str, Any]) -> tuple[int, int] | None:
+    name = entry.get("owner")
+    if not name or os.geteuid() != 0:
+        return None
+    try:
+        found = pwd.getpwnam(name)
+    except KeyError:
+        raise Trouble(
+            "system", f"there is no user {name} on this node", f"create it: useradd --system {name}"
+        ) from None
+    return found.pw_uid, found.pw_gid

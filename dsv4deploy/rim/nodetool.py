@@ -1,0 +1,28 @@
+"""Builds the tool for the nodes: one zipapp, the same bytes every time from the same sources."""
+
+import functools
+import io
+import zipfile
+from importlib import resources
+
+_MAIN = b"import sys\n\nfrom dsv4deploy.node.main import main\n\nsys.exit(main())\n"
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+@functools.cache
+def build() -> bytes:
+    """The zipapp, ready to be written to `node.pyz` or sent to a node."""
+    package = resources.files("dsv4deploy")
+    entries = {"__main__.py": _MAIN, "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes()}
+    for source in sorted((package / "node").iterdir(), key=lambda one: one.name):
+        if source.name.endswith(".py"):
+            entries[f"dsv4deploy/node/{source.name}"] = source.read_bytes()
+    out = io.BytesIO(b"")
+    out.write(b"#!/usr/bin/env python3\n")
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(entries):
+            info = zipfile.ZipInfo(name, _LONG_AGO)
+            info.external_attr = 0o644 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, entries[name])
+    return out.getvalue()

@@ -1,0 +1,118 @@
+"""Asks the node tool on a node: tool and request travel together through one connection, and nothing is left there."""
+
+import base64
+import hashlib
+import io
+import json
+import shlex
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+# Reads the tool from its standard input into memory and becomes it, so that a full or read-only disk does not matter.
+_BOOT = (
+    "import os,runpy,sys;i=sys.stdin.buffer;d=i.read(int(i.readline()));f=os.memfd_create('node.pyz');"
+    "open(f,'wb',closefd=False).write(d);p='/proc/self/fd/%d'%f;sys.argv[0]=p;sys.path.insert(0,p);"
+    "runpy.run_path(p,run_name='__main__')"
+)
+_NO_PYTHON = 127
+_OPTIONS = {
+    "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
+    "window_s", "keep", "lines", "holder", "why", "facts", "python", "paths", "wanted", "last",
+}  # fmt: skip
+_CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune"}
+
+
+class ActionModule(ActionBase):
+    """The action `dsv4_node`."""
+
+    _supports_check_mode = True
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Ask, and answer as Ansible expects it."""
+        super().run(tmp, task_vars)
+        asked = dict(self._task.args)
+        unknown = sorted(set(asked) - _OPTIONS)
+        if unknown or "verb" not in asked:
+            raise AnsibleActionFail(f"unknown option {unknown[0]}" if unknown else "verb is required")
+        verb, request = asked.pop("verb"), {key: value for key, value in asked.items() if value not in (None, "")}
+        tool = _tool(request.pop("tool", None))
+        if "bundle" in request:
+            request |= _bundle(Path(request.pop("bundle")), with_files=verb in {"stage", "install"})
+        if self._task.check_mode and verb == "wait":
+            return {"changed": False, "skipped": True, "state": "ready"}
+        if self._task.check_mode and verb in _CHANGING:
+            verb = "preview"
+        return _result(self._ask(verb, request, tool, task_vars or {}))
+
+    def _ask(self, verb: str, request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> dict[str, Any]:
+        python = task_vars.get("ansible_python_interpreter") or "python3"
+        # `auto` and its relatives ask Ansible to look for one; the usual name will do.
+        python = "python3" if str(python).startswith("auto") else str(python)
+        command = f"{shlex.quote(python)} -c {shlex.quote(_BOOT)} {shlex.quote(verb)}"
+        data = b"%d\n" % len(tool) + tool + json.dumps(request).encode()
+        done = self._low_level_execute_command(command, in_data=data)
+        return _parsed(done, python)
+
+
+def _tool(path: str | None) -> bytes:
+    if path:
+        return Path(path).read_bytes()
+    try:
+        from dsv4deploy.rim.nodetool import build  # noqa: PLC0415 (only where no tool is given)
+    except ImportError:
+        raise AnsibleActionFail(
+            "dsv4deploy is not installed for this ansible-playbook; set dsv4_tool to a node.pyz (dsv4deploy tool)"
+        ) from None
+    return build()
+
+
+def _bundle(folder: Path, *, with_files: bool) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise AnsibleActionFail(f"{folder} is no rendered bundle: {error}") from None
+    request = {"name": manifest["name"], "digest": manifest["digest"]}
+    return {**request, "manifest": manifest, **_archive(folder, manifest)} if with_files else request
+
+
+def _archive(folder: Path, manifest: dict[str, Any]) -> dict[str, str]:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in ["manifest.json", *(entry["path"] for entry in manifest["files"])]:
+            info = tarfile.TarInfo(name)
+            data = (folder / name).read_bytes()
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return {"archive": base64.b64encode(out.getvalue()).decode(), "sha256": hashlib.sha256(out.getvalue()).hexdigest()}
+
+
+def _parsed(done: dict[str, Any], python: str) -> dict[str, Any]:
+    lines = [line for line in (done.get("stdout") or "").splitlines() if line.startswith("{")]
+    try:
+        found: dict[str, Any] = json.loads(lines[-1])
+    except (IndexError, ValueError):
+        told = ((done.get("stderr") or "") + (done.get("stdout") or "")).strip().splitlines()[-3:]
+        if done.get("rc") == _NO_PYTHON:
+            message, remedy = f"there is no {python} on this node", "install Python 3.8 or newer"
+        else:
+            message, remedy = "the node tool gave no answer: " + " | ".join(told), "see it with --ansible"
+        return {"ok": False, "changed": False, "error": {"word": "no-answer", "message": message, "remedy": remedy}}
+    return found
+
+
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
+    if not answer.get("ok"):
+        error = answer["error"]
+        told = f"{error['message']}; {error['remedy']}" if error.get("remedy") else error["message"]
+        return {**answer, "failed": True, "msg": told}
+    problems = answer.get("problems") or []
+    if problems:
+        return {**answer, "failed": True, "msg": "; ".join(one["message"] for one in problems)}
+    return answer
+
+

@@ -1,0 +1,109 @@
+#!/usr/bin/python
+"""Documentation of the action `dsv4_node`; the action itself stands in `action_plugins`."""
+
+DOCUMENTATION = r"""
+module: dsv4_node
+short_description: Ask the dsv4deploy tool on a node
+description:
+  - Sends the node tool and one request through one connection, and returns its answer.
+  - Nothing is installed for it on the node; it needs Python 3.8 or newer there.
+version_added: "0.1.0"
+author: dsv4deploy
+options:
+  verb:
+    description: What to ask.
+    type: str
+    required: true
+    choices: [observe, status, history, logs, preflight, stage, install, switch, wait, confirm, restore, rollback,
+              start, stop, restart, prune, release, preview]
+  name:
+    description: Name of the deployment; taken from the bundle if one is given.
+    type: str
+  bundle:
+    description: Folder of a rendered bundle on the controller.
+    type: path
+  root:
+    description: Folder of all deployments on the node; the usual one if left out.
+    type: path
+  tool:
+    description: A built node tool (C(node.pyz)) on the controller; built from the installed package if left out.
+    type: path
+  digest:
+    description: The release meant, in full; for C(rollback) a prefix will do.
+    type: str
+  expect:
+    description: The release that must be current before a switch.
+    type: str
+  take_over:
+    description: Overwrite files that dsv4deploy did not write.
+    type: bool
+  restart:
+    description: Restart even though the release runs already.
+    type: bool
+  confirm:
+    description: For C(wait), confirm a release that is ready.
+    type: bool
+  limit_s:
+    description: For C(wait), how long one look may last, in seconds.
+    type: float
+  window_s:
+    description: For C(switch), when the node goes back by itself, in seconds.
+    type: float
+  keep:
+    description: How many releases to keep.
+    type: int
+  lines:
+    description: For C(logs), how many lines.
+    type: int
+  holder:
+    description: Who applies, so that two do not at once.
+    type: dict
+  why:
+    description: For C(restore), the reason to write down.
+    type: str
+  facts:
+    description: For C(observe), whether to read facts of the node.
+    type: bool
+  python:
+    description: For C(observe), the interpreter of the engine's venv.
+    type: str
+  paths:
+    description: For C(observe), paths that must exist.
+    type: list
+    elements: str
+  wanted:
+    description: For C(observe), the digest wanted for each name.
+    type: dict
+  last:
+    description: For C(wait), whether this look ends the apply.
+    type: bool
+attributes:
+  check_mode:
+    description: Nothing is changed; C(changed) says whether it would be.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: See what the node has
+  dsv4_node:
+    verb: observe
+- name: Restart the server
+  dsv4_node:
+    verb: restart
+    name: flash
+"""
+
+RETURN = r"""
+ok:
+  description: Whether the node could do it.
+  returned: always
+  type: bool
+error:
+  description: A stable word, a message and a remedy.
+  returned: when not ok
+  type: dict
+state:
+  description: C(ready), C(failed) or C(progressing).
+  returned: for wait
+  type: str
+"""

@@ -1,0 +1,66 @@
+"""Releases are whole or absent, and always what was sent."""
+
+import base64
+import os
+from pathlib import Path
+
+import bundles
+import pytest
+from local_node import Node
+
+
+def test_the_same_release_again_touches_nothing(node: Node) -> None:
+    digest = node.install()
+    files = sorted((node.here / "releases" / digest).iterdir())
+    before = [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files]
+    assert node.do("install", bundles.archive(node.folder / "one"))["changed"] is False
+    assert [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files] == before
+
+
+@pytest.mark.parametrize("harm", ["edit", "mode", "remove"])
+def test_harm_is_seen_and_repaired(node: Node, harm: str) -> None:
+    digest = node.apply()
+    victim = node.here / "releases" / digest / "nccl.env"
+    if harm == "edit":
+        victim.write_text("export COLOR=blue\n")
+    elif harm == "mode":
+        victim.chmod(0o600)
+    else:
+        victim.unlink()
+    assert [one["path"] for one in node.do("status")["drift"]] == [str(victim)]
+    assert node.do("install", bundles.archive(node.folder / "one"))["repaired"] == ["nccl.env"]
+    assert node.do("status")["drift"] == []
+
+
+def test_an_archive_that_changed_on_the_way_is_refused(node: Node) -> None:
+    bundles.bundle(node.folder / "one", port=node.port)
+    sent = bundles.archive(node.folder / "one")
+    data = bytearray(base64.b64decode(sent["archive"]))
+    data[600] ^= 1
+    sent["archive"] = base64.b64encode(bytes(data)).decode()
+    assert node.ask("install", sent)["error"]["word"] == "broken-upload"
+    assert list(node.here.glob("releases/*")) == []
+
+
+def test_a_file_that_is_not_what_the_manifest_says_is_refused(node: Node) -> None:
+    bundles.bundle(node.folder / "one", port=node.port)
+    (node.folder / "one/serve.sh").write_text("#!/bin/sh\nrm -rf /\n")
+    assert node.ask("install", bundles.archive(node.folder / "one"))["error"]["word"] == "broken-upload"
+
+
+def test_somebody_elses_file_is_left_alone_unless_taken_over(node: Node, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs.conf"
+    theirs.write_text("mine = yes\n")
+    digest = node.install(extra={str(theirs): "# Written by dsv4deploy.\nours = yes\n"})
+    refused = node.ask("switch", digest=digest)
+    assert (refused["error"]["word"], theirs.read_text()) == ("foreign-file", "mine = yes\n")
+    node.do("switch", digest=digest, take_over=True)
+    assert theirs.read_text() == "# Written by dsv4deploy.\nours = yes\n"
+
+
+def test_old_releases_go_but_never_one_that_is_needed(node: Node) -> None:
+    made = [node.apply(label) for label in ("one", "two", "three")]
+    for age, digest in enumerate(reversed(made)):
+        os.utime(node.here / "releases" / digest, (1e9 - age, 1e9 - age))
+    assert node.do("prune", keep=1)["removed"] == made[1::-1]
+    assert node.do("status")["releases"] == [made[2]]

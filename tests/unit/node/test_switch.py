@@ -1,0 +1,160 @@
+"""From one release to the next and back, seen in the kernel's own account of what runs."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import bundles
+import pytest
+from local_node import Node
+
+Until = Callable[..., None]
+
+
+def test_a_release_runs_as_written_and_again_changes_nothing(node: Node) -> None:
+    digest = node.apply()
+    pid = node.do("status")["running"]["pid"]
+    with urllib.request.urlopen(f"http://127.0.0.1:{node.port}/", timeout=5) as answer:
+        assert json.load(answer)["color"] == "red"
+    again = node.do("switch", digest=digest)
+    assert (again["changed"], again["judging"]) == (False, False)
+    status = node.do("status")
+    assert (status["running"]["pid"], status["running"]["as_written"], status["pending"]) == (pid, True, None)
+
+
+def test_a_release_that_never_gets_ready_gives_way_to_the_one_before(node: Node) -> None:
+    first = node.apply("one")
+    second = node.install("two", environment={"COLOR": "green"}, start_timeout_s=1)
+    node.do("switch", digest=second)
+    (node.folder / "mark").touch()
+    assert node.flag() == "two"
+    assert node.do("restore")["to"] == first
+    assert node.do("wait", limit_s=10)["state"] == "ready"
+    assert (node.flag(), node.do("status")["pending"]) == ("one", None)
+
+
+def test_a_process_that_ends_is_a_failure_with_its_last_lines(node: Node) -> None:
+    manifest = bundles.bundle(node.folder / "bad", port=node.port, words=("--mode", "exit"))
+    node.do("install", bundles.archive(node.folder / "bad"))
+    node.do("switch", digest=manifest["digest"])
+    answer = node.do("wait", limit_s=10, confirm=True)
+    assert (answer["state"], answer["class"]) == ("failed", "exit")
+    assert "RuntimeError: told to fail" in answer["lines"]
+    node.do("restore")
+    assert not (node.here / "current").exists()
+
+
+def test_the_node_restores_itself_when_nobody_confirms(node: Node, eventually: Until) -> None:
+    node.apply("one")
+    second = node.install("two")
+    node.do("switch", digest=second, window_s=1)
+    eventually(lambda: not (node.here / "unconfirmed").exists())
+    assert (node.flag(), node.do("history")["history"][-1]["verb"]) == ("one", "restored")
+
+
+def test_a_trial_from_before_a_reboot_is_ended_by_the_next_run(node: Node) -> None:
+    node.apply("one")
+    second = node.install("two")
+    node.do("switch", digest=second)
+    trial = json.loads((node.here / "unconfirmed").read_text())
+    (node.here / "unconfirmed").write_text(json.dumps({**trial, "boot_id": "another"}))
+    node.do("start")
+    assert node.flag() == "one"
+
+
+def test_a_switch_killed_anywhere_leaves_the_old_or_the_new_and_the_next_one_goes_on(node: Node) -> None:
+    first = node.apply("one")
+    second = node.install("two")
+    moments = random.Random(7)  # noqa: S311 (a repeatable choice of moments, no secret)
+    for _ in range(8):
+        run = node.begin("switch", digest=second)
+        time.sleep(moments.uniform(0.02, 0.6))
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        link = node.here / "current"
+        assert link.resolve().name in {first, second}
+        assert (link / "manifest.json").exists()
+        node.do("switch", digest=second)
+        assert node.do("wait", limit_s=10)["state"] == "ready"
+        assert node.flag() == "two"
+        assert node.do("restore")["to"] == first
+        assert node.do("wait", limit_s=10)["state"] == "ready"
+        assert node.flag() == "one"
+
+
+def test_a_port_taken_by_a_stranger_is_named_and_nothing_is_touched(node: Node) -> None:
+    node.apply("one")
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        port = stranger.getsockname()[1]
+        manifest = bundles.bundle(node.folder / "two", port=port)
+        problems = node.do("preflight", manifest=manifest)["problems"]
+        assert f"port {port} is taken by pid {os.getpid()}" in problems[0]["message"]
+        node.do("install", bundles.archive(node.folder / "two"))
+        assert node.ask("switch", digest=manifest["digest"])["error"]["word"] == "port-taken"
+    assert node.do("wait", limit_s=10)["state"] == "ready"
+    assert node.flag() == "one"
+
+
+def test_a_process_that_refuses_to_die_is_ended_with_all_its_children(node: Node) -> None:
+    node.port = bundles.free_port()
+    manifest = bundles.bundle(node.folder / "one", port=node.port, words=("--mode", "stubborn"), stop_timeout_s=0.5)
+    node.do("install", bundles.archive(node.folder / "one"))
+    node.do("switch", digest=manifest["digest"])
+    pid = node.do("wait", limit_s=10, confirm=True)["pid"]
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=True)
+    node.do("stop")
+    for one in [pid, *map(int, children.stdout.split())]:
+        stat = Path(f"/proc/{one}/stat")
+        assert not stat.exists() or ") Z " in stat.read_text()
+
+
+def test_the_keeper_starts_a_confirmed_server_again_but_not_one_on_trial(node: Node, eventually: Until) -> None:
+    node.apply("one")
+    pid = node.do("status")["running"]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: (node.do("status")["running"] or {}).get("pid", pid) != pid)
+    assert node.flag() == "one"
+    assert node.do("status")["unit"]["restarts"] == 1
+    second = node.install("two")
+    node.do("switch", digest=second)
+    os.kill(node.do("wait", limit_s=10)["pid"], signal.SIGKILL)
+    assert node.do("wait", limit_s=5)["state"] == "failed"
+
+
+def test_one_apply_at_a_time(node: Node) -> None:
+    first = node.install("one")
+    mine = {"token": "a", "who": "anna"}
+    node.do("switch", digest=first, holder=mine)
+    refused = node.ask("switch", digest=first, holder={"token": "b", "who": "bert"})["error"]
+    assert (refused["word"], "anna" in refused["message"]) == ("locked", True)
+    assert node.do("switch", digest=first, holder={"token": "b", "who": "bert", "gone": ["a"]})["judging"] is True
+
+
+def test_a_plan_that_is_out_of_date_is_refused(node: Node) -> None:
+    node.apply("one")
+    second = node.install("two")
+    assert node.ask("switch", digest=second, expect="0" * 64)["error"]["word"] == "moved"
+    assert node.flag() == "one"
+
+
+@pytest.mark.parametrize("prefix", [None, 8])
+def test_rollback_goes_back_to_what_was_healthy(node: Node, prefix: int | None) -> None:
+    first = node.apply("one")
+    node.apply("two")
+    node.do("rollback", digest=first[:prefix] if prefix else None)
+    assert node.do("wait", limit_s=10, confirm=True)["state"] == "ready"
+    assert node.flag() == "one"
+
+
+def test_without_an_earlier_release_there_is_no_rollback(node: Node) -> None:
+    node.apply("one")
+    assert node.ask("rollback")["error"]["word"] == "no-release"
