@@ -350,6 +350,9 @@ def test_whatever_the_bytes_loading_answers_or_refuses(data: bytes) -> None:
 @given(YAML_LIKE)
 @example("a: &x\n- *x")
 @example("a: |\n\n\n")
+@example("? a")
+@example("!:!")
+@example("0\t")
 def test_both_readers_tell_the_same(text: str) -> None:
     """The fast one lets some broken syntax pass (`>#`); nothing else may differ."""
     fast, pure = outcome(text.encode(), FAST), outcome(text.encode(), PURE)
