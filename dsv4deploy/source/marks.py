@@ -54,7 +54,12 @@ class Marks:
             place = self._after_properties(place)
         if event.style in ("|", ">"):
             place = self._without_blank_end(place)
-        return place
+        return place if place.line <= len(self.lines) else self._at_the_end()
+
+    def _at_the_end(self) -> Place:
+        """Where the text ends; the fast reader puts a value that is missing there one line further."""
+        line, column = len(self.lines), len(self.lines[-1]) + 1
+        return Place(self.file, line, column, line, column)
 
     def _after_properties(self, place: Place) -> Place:
         """`&name !!str value` -> where the value begins."""

@@ -47,6 +47,7 @@ class Misfit:
     path: KeyPath
     union: KeyPath | None = None
     member: str = ""
+    is_key: bool = False
 
     @property
     def is_of_another_kind(self) -> bool:
@@ -133,7 +134,11 @@ class _Telling:
     def invalid(self) -> Diagnostic:
         error = self.misfit.error
         said = _FORMS[error["type"]].format_map(error.get("ctx", {})) if error["type"] in _FORMS else _said(error)
-        value = self.misfit.error["input"]
+        value = error["input"]
+        if self.misfit.is_key:
+            owner = dotted(self.misfit.path[:-1])
+            place = self.merged.keys.get(self.misfit.path)
+            return self._diagnostic("invalid-key", f"{owner} cannot have the key {_shown(value)}: {said}", "", place)
         shown = "" if isinstance(value, dict | list) else f" is {_shown(value)}"
         return self._diagnostic("invalid-value", f"{self.name}{shown}: {said}", "")
 

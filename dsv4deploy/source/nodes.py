@@ -123,7 +123,7 @@ class Composer:
             return Scalar(text, place)
         value = meaning(text)
         if isinstance(value, Surprise):
-            remedy = f'quote it if it is text: "{text}"'
+            remedy = f'quote it if it is text: "{text}"; a number is written with plain digits'
             self._refuse("quote-it", place, f"{text} is {value.meaning}", remedy, label="quote it")
             return Scalar(text, place)
         return Scalar(value, place, merges=text == "<<")
@@ -245,13 +245,22 @@ class Composer:
 def compose(
     text: str, file: str, lines: tuple[str, ...], reader: Reader = FAST
 ) -> tuple[Node | None, list[Diagnostic]]:
-    """The document in `text` and everything that is wrong with it, whichever reader is there."""
-    marks = Marks(file, lines)
+    """The document in `text` and everything that is wrong with it.
+
+    The readers differ a little in what they refuse and much in what they say. So the fast one only has the last word
+    on what is right: a text that it refuses, or that holds tabs (it takes some that look like indentation), is read
+    by the slow one.
+    """
+    if reader is not PURE and "\t" not in text:
+        root, found = _composed(text, Marks(file, lines), reader)
+        if not found:
+            return root, found
+    return _composed(text, Marks(file, lines), PURE)
+
+
+def _composed(text: str, marks: Marks, reader: Reader) -> tuple[Node | None, list[Diagnostic]]:
     composer = Composer(marks)
     try:
         return composer.compose(text, reader), composer.diagnostics
     except yaml.YAMLError as error:
-        if reader is not PURE:
-            # The readers differ a little in what they refuse and much in what they say: the slow one decides.
-            return compose(text, file, lines, PURE)
         return None, [*composer.diagnostics, not_yaml(error, marks)]

@@ -19,7 +19,7 @@ WORDS: dict[str, bool | None] = {
 # A number, a date or a time begins with one of these; all else is text.
 _STARTS = frozenset("0123456789+-.")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|(?:0|[1-9][0-9]*)(?=[eE]))(?:[eE][-+]?[0-9]+)?")
+_DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)\.[0-9]*(?:[eE][-+][0-9]+)?|\.[0-9]+(?:[eE][-+][0-9]+)?)")
 _TIME = r"(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?"
 _SURPRISES = (
     ("a number with a leading zero, octal to some readers", re.compile(r"[-+]?0[0-9_]+(?:\.[0-9_]*)?|[-+]?0o[0-7_]+")),
@@ -32,6 +32,10 @@ _SURPRISES = (
     (
         "a number with underscores, text to some readers",
         re.compile(r"[-+]?(?=[0-9.]*_)[0-9_]+(?:\.[0-9_]*)?|[-+]?(?=[0-9.]*_)\.[0-9_]+"),
+    ),
+    (
+        "a number in scientific notation, text to some readers",
+        re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"),
     ),
     ("infinity or not-a-number", re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")),
 )

@@ -33,11 +33,11 @@ def field(model: type[BaseModel], path: KeyPath) -> FieldInfo | None:
 def limits(info: FieldInfo | None) -> str:
     """`at least 1, at most 8`; empty if the field has no bounds."""
     found = {}
-    for part in info.metadata if info else ():
+    for part in _constraints(info):
         for name, words in _BOUNDS:
             if getattr(part, name, None) is not None:
                 found[words] = getattr(part, name)
-    return ", ".join(f"{words} {found[words]:g}" for _, words in _BOUNDS if words in found)
+    return ", ".join(f"{words} {found[words]:.15g}" for _, words in _BOUNDS if words in found)
 
 
 def unit(info: FieldInfo | None) -> str:
@@ -48,6 +48,20 @@ def unit(info: FieldInfo | None) -> str:
 
 def _names(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in model.model_fields.items()}
+
+
+def _constraints(part: Annotation) -> Iterator[Annotation]:
+    """Everything that narrows a field, also inside `Annotated[float, Field(gt=0)] | None`."""
+    origin: Annotation = get_origin(part)
+    if isinstance(part, FieldInfo):
+        inner: list[Annotation] = [*part.metadata, part.annotation]
+    elif origin is Annotated or origin in _UNIONS:
+        inner = list(get_args(part))
+    else:
+        inner = []
+        yield part
+    for one in inner:
+        yield from _constraints(one)
 
 
 def _discriminators(model: type[BaseModel]) -> set[str]:

@@ -39,15 +39,17 @@ def _diagnostics(errors: Sequence[ErrorDetails], merged: Merged, model: type[Bas
 
 def _located(error: ErrorDetails, tree: Tree) -> Misfit:
     """The key path in a `loc`, which also holds the names of union members that were tried."""
-    loc = tuple(step for step in error["loc"] if step != "[key]")
+    loc = error["loc"]
+    is_key = loc[-1:] == ("[key]",)
+    loc = loc[:-1] if is_key else loc
     last: KeyPath = ()
     if error["type"] in ("missing", "extra_forbidden") and loc:
         loc, last = loc[:-1], loc[-1:]
-    wanted = None if error["type"] == "extra_forbidden" else error["input"]
+    wanted = None if is_key or error["type"] == "extra_forbidden" else error["input"]
     walks = list(_walks(loc, tree, ()))
     exact = [walk for walk in walks if wanted is not None and walk[1] == wanted]
     path, _ = (exact or walks)[0]
-    return Misfit(error, (*path, *last), *_tried(loc, path))
+    return Misfit(error, (*path, *last), *_tried(loc, path), is_key)
 
 
 def _walks(loc: KeyPath, tree: Tree, path: KeyPath) -> Iterator[tuple[KeyPath, Tree]]:

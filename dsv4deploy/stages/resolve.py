@@ -17,7 +17,7 @@ EXTENDS = "extends"
 VARIANTS = "variants"
 SET = "--set "
 
-_STEP = re.compile(r"""(?:(?:^|\.)(?:"(?P<quoted>[^"]+)"|(?P<key>[^.\[\]="]+))|\[(?P<index>[0-9]{1,4})\])""")
+_STEP = re.compile(r"""(?:(?:^|(?<!^)\.)(?:"(?P<quoted>[^"]+)"|(?P<key>[^.\[\]="]+))|\[(?P<index>[0-9]{1,4})\])""")
 _EXAMPLES = 'paths look like memory.fraction_static, hardware.devices[0] or env."my.key"'
 
 
@@ -173,11 +173,12 @@ def _lay_set(ground: _Ground, text: str) -> None:
     path = _path(written)
     if path is None or not equals:
         raise _refused(at, f"{text} is no path=value", _EXAMPLES, ground.sources)
-    if not value.strip():
-        remedy = f"{written}=null removes it, {written}='\"\"' is an empty text"
-        raise _refused(at, f"{written}= has no value", remedy, ground.sources)
     # Blanks in front, so that places count from the beginning of the whole text.
     document = load_value((" " * (len(written) + 1) + value).encode("utf-8", "surrogatepass"), file)
+    root = document.values[()]
+    if document.tree is None and (root.line, root.column) == (root.end_line, root.end_column):
+        remedy = f"{written}=null removes it, {written}='\"\"' is an empty text; quote a value that begins with #"
+        raise _refused(at, f"{text} gives no value", remedy, ground.sources)
     ground.put(path, at, _Layer(document.tree, document.keys, document.values), ())
 
 

@@ -84,7 +84,7 @@ class _Block:
         lines = ";\n".join(texts).splitlines()
         lead = f"{' ' * (self.margin + 2)}{self.paint('=', _FRAME)} {self.paint(f'{name}:', _STRONG)}"
         for number, line in enumerate(lines):
-            head = lead + " " * (10 - len(name)) if number == 0 else " " * (self.margin + 15)
+            head = lead + " " * (9 - len(name)) if number == 0 else " " * (self.margin + 14)
             yield f"{head}{_safe(line)}"
 
 
