@@ -43,7 +43,11 @@ def _user(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     try:
         wanted = pwd.getpwnam(name)
     except KeyError:
-        return _problem("user", f"there is no user {name} on this node", f"create it: useradd --system {name}; or name another as service.user")
+        return _problem(
+            "user",
+            f"there is no user {name} on this node",
+            f"create it: useradd --system {name}; or name another as service.user",
+        )
     if os.geteuid() not in (0, wanted.pw_uid):
         own = pwd.getpwuid(os.geteuid()).pw_name
         return _problem("user", f"{own} cannot start a server as {name}", "use --become, or leave service.user out")

@@ -114,5 +114,3 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
     if problems:
         return {**answer, "failed": True, "msg": "; ".join(one["message"] for one in problems)}
     return answer
-
-

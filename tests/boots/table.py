@@ -97,7 +97,14 @@ def _line(row: Row) -> str:
 
     predicted = row.predicted
     between = "exact" if predicted.low == predicted.high else f"{shown(predicted.low)} to {shown(predicted.high)}"
-    cells = (row.name, row.given or "nothing", shown(row.reported), shown(predicted.likely), f"{row.error:+.2f} %", between)
+    cells = (
+        row.name,
+        row.given or "nothing",
+        shown(row.reported),
+        shown(predicted.likely),
+        f"{row.error:+.2f} %",
+        between,
+    )
     return "| " + " | ".join((*cells, "yes" if row.inside else "no", row.source)) + " |"
 
 
@@ -115,7 +122,9 @@ def _row(boot: Mapping[str, Any], model: Mapping[str, Any], card: Mapping[str, A
     return Row(boot["what"], boot["name"], words, boot["reported"], predicted, boot["source"])
 
 
-def _account(boot: Mapping[str, Any], model: Mapping[str, Any], card: Mapping[str, Any], settings: Mapping[str, Any]) -> Account:
+def _account(
+    boot: Mapping[str, Any], model: Mapping[str, Any], card: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Account:
     given = {name: size * GIB for name, size in boot.get("given", {}).items()}
     if (pool := given.pop("pool", None)) is not None:
         given |= {"free_before": pool / settings["mem_fraction_static"], "weights": 0}

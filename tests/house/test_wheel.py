@@ -47,6 +47,11 @@ def test_an_installed_wheel_renders(wheel: zipfile.ZipFile, tmp_path: Path) -> N
     profile = ROOT / "examples/dsv4-flash-nvfp4-tp4/profile.yaml"
     command = [sys.executable, "-m", "dsv4deploy", "render", str(profile), "--stdout", "serve.sh"]
     run = subprocess.run(
-        command, cwd=tmp_path / "site", env={"PYTHONPATH": str(tmp_path / "site")}, capture_output=True, text=True, check=True
+        command,
+        cwd=tmp_path / "site",
+        env={"PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.startswith("#!/usr/bin/env bash\n")

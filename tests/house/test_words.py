@@ -7,7 +7,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Put together here, so that this file does not say them.
-NEVER = ["../" + "shared", "/wo" + "rk/", "." + "library", "sub" + "agent", "farm" + "-", "pypi" + ".org", "files.python" + "hosted"]
+NEVER = [
+    "../" + "shared",
+    "/wo" + "rk/",
+    "." + "library",
+    "sub" + "agent",
+    "farm" + "-",
+    "pypi" + ".org",
+    "files.python" + "hosted",
+]
 
 
 @pytest.mark.parametrize("word", NEVER)
