@@ -13,7 +13,7 @@ def ports(launch: Launch) -> tuple[int, ...]:
     """Every port that `launch` binds on rank 0, ascending; ports that the kernel picks at random are not among them."""
     http = _number(launch, "port", DEFAULT_PORT)
     taken = {http}
-    if (address := launch.settings.get("dist_init_addr")) and str(address.value).rpartition(":")[2].isdigit():
+    if (address := launch.settings.get("dist_init_addr")) and str(address.value).rpartition(":")[2].isdecimal():
         base = int(str(address.value).rpartition(":")[2])
         taken |= {base, *range(base + 1, base + SPAN + 1)}
     elif _number(launch, "attn_dp_size", 1) > 1 or "enable_dp_attention" in launch.settings:

@@ -61,9 +61,9 @@ def disable_overlap_schedule(ask: Ask) -> Decided | None:
 
 def dist_port(ask: Ask) -> Decided:
     """The first of the ports that ranks meet on: of --dist-init-addr, else derived from --port."""
-    address = ask("written:dist_init_addr")
-    if address is not None:
-        return Decided(int(str(address).rpartition(":")[2]), "of --dist-init-addr")
+    port = str(ask("written:dist_init_addr")).rpartition(":")[2]
+    if port.isdecimal():
+        return Decided(int(port), "of --dist-init-addr")
     return Decided(int(ask("setting:port")) + DIST_PORT, "derived from --port", Basis.READ)
 
 
