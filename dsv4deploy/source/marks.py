@@ -13,7 +13,8 @@ Event: TypeAlias = Any  # one of yaml.events; which one, only its class says
 Mark: TypeAlias = Any  # the mark of either reader, or None
 
 _PROPERTY = re.compile(r"[ \t]*(?:[&!]\S*)?[ \t]*(?:#.*)?")
-# A sign in what the reader says, what a person should read, and what to do.
+_TAGS = ("tag", "URI", "codec", "expected '!'", "expected ' '", "expected '>'")
+# A sign in what the reader says, what a person should read, and what to do; the first sign that is found holds.
 _COMPLAINTS = (
     (r"character '\t'", "a tab cannot indent or begin a value", "use spaces"),
     ("cannot start any token", "a value cannot begin with this character", "quote the value"),
@@ -21,12 +22,22 @@ _COMPLAINTS = (
     ("could not find expected ':'", "this line is no `key: value`", "add the `:`, or indent what belongs to the line above"),
     ("end of stream", "the text ends inside a quoted value", "add the closing quote"),
     ("document separator", "a `---` or `...` inside a quoted value", "add the closing quote, or indent the line"),
+    ("<block end>, but found '<scalar>'", "text after a value that has ended", "quote the whole value, or align the key"),
     ("expected <block end>", "this does not line up with the lines above", "align it with the key or item it stands beside"),
+    ("expected '<document start>'", "this does not belong to what stands above", "align it with the first key"),
     ("expected ',' or ']'", "a list in brackets is not closed", "add the `,` or `]`"),
     ("expected ',' or '}'", "a mapping in braces is not closed", "add the `,` or `}`"),
-    ("unknown escape character", "no such escape exists between double quotes", r"write \\ for a backslash, or use single quotes"),
+    ("found '<stream end>'", "the text ends where a value is expected", "close the bracket or brace that is open"),
+    ("expected the node content", "a value is missing here", "write or quote it"),
+    ("escape", "no such escape exists between double quotes", r"write \\ for a backslash, or use single quotes"),
     ("sequence entries are not allowed", "a list item cannot begin here", "put it on a line of its own"),
-    ("undefined tag handle", "a tag (`!name`) means nothing here", "quote the value"),
+    ("expected alphabetic or numeric", "& and * begin the name of an anchor, and this is none", "quote the value"),
+    ("indentation indicator", "| and > stand alone on their line, the text below them", "quote the value, or begin a new line"),
+    ("expected a comment or a line break", "| and > stand alone on their line, the text below them", "quote the value, or begin a new line"),
+    ("mapping keys are not allowed", "a `? ` that begins no value here", "quote the value"),
+    *((sign, "`!` begins a tag, which means nothing here", "quote the value") for sign in _TAGS),
+    ("YAML document", "only YAML 1 can be read", "remove the `%YAML` line"),
+    ("directive", "a line that begins with % is a directive", "remove it, or quote the value"),
 )  # fmt: skip
 
 

@@ -26,6 +26,18 @@ def refused(text: str | bytes, reader: Reader = FAST) -> tuple[Diagnostic, ...]:
     return refusal.value.diagnostics
 
 
+def outcome(data: bytes, reader: Reader) -> tuple[str, object]:
+    """All that loading tells; anything but a refusal escapes and fails the test."""
+    try:
+        document = load_value(data, "p.yaml", reader)
+    except Refused as refusal:
+        return refusal.diagnostics[0].rule, refusal.diagnostics
+    return "", (repr(document.tree), document.keys, document.values)
+
+
+YAML_LIKE = st.text(alphabet=st.sampled_from("ab01:-?#&*!|>%@'\"\\[]{},.\n\r\t <~é漢_/"), max_size=60)
+
+
 def underlined(document: Document, path: KeyPath, *, key: bool = False) -> str:
     return cut(document.lines, (document.keys if key else document.values)[path])
 
@@ -243,6 +255,31 @@ def test_what_cannot_be_understood_is_refused_in_one_line_with_its_place(
     assert found.remedy
 
 
+@given(YAML_LIKE)
+@example("? [a]: ?")
+def test_no_complaint_is_left_in_the_words_of_the_reader(text: str) -> None:
+    rule, told = outcome(text.encode(), PURE)
+    if rule == "yaml-syntax":
+        assert isinstance(told, tuple)
+        assert not [one for one in told if "not YAML" in one.message]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: *.txt", "& and * begin the name of an anchor, and this is none"),
+        ('a: "b" c', "text after a value that has ended"),
+        ("a: [1,", "the text ends where a value is expected"),
+        ("a: 1\nb", "this line is no `key: value`"),
+        ("a: >text", "| and > stand alone on their line, the text below them"),
+        ("a: - b", "a list item cannot begin here"),
+        ("a:\n  b: 1\n c: 2", "this does not line up with the lines above"),
+    ],
+)
+def test_broken_yaml_is_told_in_plain_words(text: str, message: str) -> None:
+    assert [one.message for one in refused(text)] == [message]
+
+
 def test_a_key_written_twice_is_refused_with_both_places() -> None:
     [found] = refused("a: 1\nb: {c: 1, c: 2}\n")
     assert (found.rule, str(found.place)) == ("duplicate-key", "p.yaml:2:11")
@@ -327,18 +364,6 @@ for name, make in tests["HOSTILE"].items():
         "open quote": "yaml-syntax",
         "fifty megabytes": "too-large",
     }
-
-
-def outcome(data: bytes, reader: Reader) -> tuple[str, object]:
-    """All that loading tells; anything but a refusal escapes and fails the test."""
-    try:
-        document = load_value(data, "p.yaml", reader)
-    except Refused as refusal:
-        return refusal.diagnostics[0].rule, refusal.diagnostics
-    return "", (repr(document.tree), document.keys, document.values)
-
-
-YAML_LIKE = st.text(alphabet=st.sampled_from("ab01:-?#&*!|>%@'\"\\[]{},.\n\r\t <~é漢_/"), max_size=60)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "replace")))
