@@ -17,11 +17,16 @@ from dsv4deploy.cli import commands
 from dsv4deploy.model.trouble import Exit, Trouble
 
 # The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
+# Set by the shell while it asks for completions.
+COMPLETION = "_DSV4DEPLOY_COMPLETE"
 GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
 
 
 def run(words: Sequence[str]) -> int:
     """Run the command line `words` and return its exit code; nothing but a code ever leaves."""
+    if COMPLETION not in os.environ and (not words or words[0] in {"-h", "--help"}):
+        print(overview())
+        return Exit.FINE
     try:
         _application(words)(args=list(words), prog_name="dsv4deploy")
     except SystemExit as end:
@@ -32,6 +37,25 @@ def run(words: Sequence[str]) -> int:
 def command_names() -> list[str]:
     """Every command, as a person types it."""
     return [_typed(found.name) for found in pkgutil.iter_modules(commands.__path__)]
+
+
+def overview() -> str:
+    """What `--help` says: every command with its first sentence, by the step of the flow.
+
+    Written here, because the help of a framework loads all that it could ever show before it shows a line.
+    """
+    lines = ["Describe, check, render and deploy SGLang servers on bare machines.", "", "Usage: dsv4deploy COMMAND ..."]
+    modules = sorted(((name, _module(name)) for name in command_names()), key=_order)
+    for group in GROUPS:
+        told = [(name, module) for name, module in modules if module.GROUP == group]
+        lines += ["", f"{group}:"] if told else []
+        lines += [f"  {name:<15} {(module.__doc__ or '').splitlines()[0]}" for name, module in told]
+    return "\n".join([*lines, "", "dsv4deploy COMMAND --help explains one; --version; --install-completion, --show-completion."])
+
+
+def _order(named: tuple[str, ModuleType]) -> tuple[int, int, str]:
+    name, module = named
+    return GROUPS.index(module.GROUP), getattr(module, "ORDER", 99), name
 
 
 def _application(words: Sequence[str]) -> typer.Typer:
@@ -51,9 +75,9 @@ def _application(words: Sequence[str]) -> typer.Typer:
 
     # Completion and help ask for all commands; anything else loads just the one that is named.
     names = command_names()
-    wanted = [words[0]] if words and words[0] in names and "_DSV4DEPLOY_COMPLETE" not in os.environ else names
+    wanted = [words[0]] if words and words[0] in names and COMPLETION not in os.environ else names
     modules = [(name, _module(name)) for name in wanted]
-    for name, module in sorted(modules, key=lambda pair: (GROUPS.index(pair[1].GROUP), getattr(pair[1], "ORDER", 99))):
+    for name, module in sorted(modules, key=_order):
         _add(app, name, module)
     return app
 
