@@ -16,9 +16,9 @@ import typer
 from dsv4deploy.cli import commands
 from dsv4deploy.model.trouble import Exit, Trouble
 
-# The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
 # Set by the shell while it asks for completions.
 COMPLETION = "_DSV4DEPLOY_COMPLETE"
+# The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
 GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
 
 
