@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from packaging.version import Version
+
 from dsv4deploy.model.launch import Json
 
 # What a word becomes: the names of SGLang's own conversions. `bool` is said by the flag's presence.
@@ -180,3 +182,11 @@ class Life:
         """The last version that has it; None if the newest known one does."""
         until = self.spans[-1][1]
         return None if until == self.last else until
+
+    def after(self, version: str) -> str | None:
+        """The first version with it that is newer than `version`; None if there is none."""
+        return next((since for since, _ in self.spans if Version(since) > Version(version)), None)
+
+    def before(self, version: str) -> str | None:
+        """The last version with it that is older than `version`; None if there is none."""
+        return next((until for _, until in reversed(self.spans) if Version(until) < Version(version)), None)

@@ -219,6 +219,22 @@ class History:
             source=change.source if change else "",
         )
 
+    def counterparts(self, life: Life, catalogue: Catalogue) -> tuple[str, ...]:
+        """The names that `catalogue` has for what the flag or variable of `life` says in other versions.
+
+        Any number of renamings lies between them; the likeliest name comes first.
+        """
+        found: list[str] = []
+        for direction in ("renamed_to", "renamed_from"):
+            queue = list(getattr(life, direction))
+            while queue:
+                name = queue.pop(0)
+                if name in catalogue.spellings or name in catalogue.variables:
+                    found.append(name)
+                elif (other := self.life(name)) is not None:
+                    queue += getattr(other, direction)
+        return tuple(dict.fromkeys(found))
+
     def _joined(self, spans: Iterable[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
         joined: list[tuple[int, int]] = []
         for first, last in spans:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 
 from dsv4deploy.model.environment import (
     MalformedVariable,
@@ -54,7 +55,7 @@ def _malformed(variable: EnvVar, value: str) -> MalformedVariable | None:
 
 
 def _effect(variable: EnvVar) -> str:
-    if variable.owner != "SGLang":
+    if _of_a_library(variable):
         return f"{variable.owner} ignores it or takes it for something else"
     if not variable.registered:
         return (
@@ -68,19 +69,29 @@ def _wanted(variable: EnvVar, value: str) -> str:
     """What the reader needs, if `value` is not that."""
     if variable.choices is not None:
         return _wanted_choice(variable, value)
-    match variable.type:
-        case "bool" if value.lower() not in (TRUE | FALSE if variable.registered else {"true", "1", "false", "0"}):
-            return "true, 1, yes, y or false, 0, no, n" if variable.registered else "true, 1 or false, 0"
-        case "int" if not _reads(int, value) and not (variable.owner != "SGLang" and C_NUMBER.fullmatch(value)):
-            return "a whole number"
-        case "float" if not _reads(float, value):
-            return "a number"
-        case "json" if value.lstrip().startswith(("{", "[")) and not _reads(json.loads, value):
-            return "JSON, or the path of a file"
-        case "pairs" if not all(":" in part for part in re.split(r",(?![^\[]*\])", value) if part.strip()):
-            return "name:value pairs with commas between them"
-        case _:
-            return ""
+    wanted, fits = {
+        "bool": _bool(variable, value),
+        "int": ("a whole number", _reads(int, value) or (_of_a_library(variable) and C_NUMBER.fullmatch(value))),
+        "float": ("a number", _reads(float, value)),
+        "json": ("JSON, or the path of a file", not value.lstrip().startswith(("{", "[")) or _reads(json.loads, value)),
+        "pairs": ("name:value pairs with commas between them", _pairs(value)),
+    }.get(variable.type, ("", True))
+    return "" if fits else wanted
+
+
+def _of_a_library(variable: EnvVar) -> bool:
+    return variable.owner != "SGLang"
+
+
+def _bool(variable: EnvVar, value: str) -> tuple[str, bool]:
+    # What is read in passing goes through an older function, which knows fewer words.
+    if variable.registered:
+        return "true, 1, yes, y or false, 0, no, n", value.lower() in TRUE | FALSE
+    return "true, 1 or false, 0", value.lower() in {"true", "1", "false", "0"}
+
+
+def _pairs(value: str) -> bool:
+    return all(":" in part for part in re.split(r",(?![^\[]*\])", value) if part.strip())
 
 
 def _wanted_choice(variable: EnvVar, value: str) -> str:
@@ -95,9 +106,9 @@ def _wanted_choice(variable: EnvVar, value: str) -> str:
     return "" if fits else ("one of " if len(choices) > 1 else "") + ", ".join(choices)
 
 
-def _reads(conversion: type[int] | type[float] | object, value: str) -> bool:
+def _reads(conversion: Callable[[str], object], value: str) -> bool:
     try:
-        conversion(value)  # type: ignore[operator]
+        conversion(value)
     except ValueError:
         return False
     return True

@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Iterable, Sequence
 
+# In a name this short, two slips make another name.
+SHORT = 8
+
 
 def nearest(written: str, known: Iterable[str], count: int = 3, alike: float = 0.75) -> tuple[str, ...]:
     """At most `count` of `known` that look like `written`, the likeliest first.
@@ -30,7 +33,7 @@ def _slips(written: str, name: str) -> bool:
     # A digit more or less is another variable, not a slip.
     if [c for c in written if c.isdigit()] != [c for c in name if c.isdigit()]:
         return False
-    return _distance(written, name) <= (2 if len(name) > 8 else 1)
+    return _distance(written, name) <= (2 if len(name) > SHORT else 1)
 
 
 def _distance(left: str, right: str) -> int:
