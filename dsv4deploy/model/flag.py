@@ -1,9 +1,11 @@
 """What one engine version accepts: its flags and environment variables, and their lives over all versions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
+
+from packaging.version import Version
 
 from dsv4deploy.model.launch import Json
 
@@ -47,6 +49,8 @@ class Flag:
         keys: the keys that a `graph-config` may have, by phase.
         refuses: values that the conversion refuses by name.
         accepts: the values that the engine accepts once they are parsed, where its parser accepts any; None if unknown.
+        least: the smallest number that can work, itself included; None if unknown.
+        most: the largest one.
     """
 
     name: str
@@ -64,15 +68,8 @@ class Flag:
     keys: Mapping[str, tuple[str, ...]] | None = None
     refuses: tuple[str, ...] = ()
     accepts: tuple[str, ...] | None = None
-
-    def restricted(self, accepts: tuple[str, ...] | None, deprecated: str) -> "Flag":
-        """The same flag with what the engine checks after parsing."""
-        return replace(
-            self,
-            accepts=accepts or self.accepts,
-            deprecated=self.deprecated or bool(deprecated),
-            successor=self.successor or deprecated or None,
-        )
+    least: float | None = None
+    most: float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,12 +85,14 @@ class EnvVar:
     """One environment variable that an engine version or a library below it reads.
 
     Attributes:
-        type: bool, int, float, str, tuple (comma-separated), json, or a word list in `choices`.
+        type: bool, int, float, str, tuple (comma-separated), json, pairs (`key:value,...`), or words (of `choices`,
+            comma-separated, in any case).
         default: what applies when it is unset; None also where it is computed.
         registered: whether the engine's own registry has it; if not, it is read in passing.
         replaced_by: the variable whose name replaces this one.
         note: what the engine says when it is set although deprecated.
         choices: the only values with a meaning; None if any has.
+        owner: whose variable it is.
     """
 
     name: str
@@ -104,6 +103,7 @@ class EnvVar:
     replaced_by: str | None = None
     note: str = ""
     choices: tuple[str, ...] | None = None
+    owner: str = "SGLang"
 
 
 @dataclass(frozen=True)
@@ -182,3 +182,11 @@ class Life:
         """The last version that has it; None if the newest known one does."""
         until = self.spans[-1][1]
         return None if until == self.last else until
+
+    def after(self, version: str) -> str | None:
+        """The first version with it that is newer than `version`; None if there is none."""
+        return next((since for since, _ in self.spans if Version(since) > Version(version)), None)
+
+    def before(self, version: str) -> str | None:
+        """The last version with it that is older than `version`; None if there is none."""
+        return next((until for _, until in reversed(self.spans) if Version(until) < Version(version)), None)

@@ -1,7 +1,7 @@
 """The flags and variables of all known engine versions, merged; one version is unfolded when it is asked for."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -62,14 +62,30 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What the engine checks after parsing: the values it accepts, or that it calls the flag deprecated."""
+    """What the engine checks after parsing: the values it accepts, or that it calls the flag deprecated.
+
+    Holds for all versions from `since` to `until`; without them, for every one.
+    """
 
     name: str
-    since: str
-    until: str | None = None
+    since: str = ""
+    until: str = ""
     choices: tuple[str, ...] | None = None
+    least: float | None = None
+    most: float | None = None
     deprecated: str = ""
     source: str = ""
+
+    def on(self, flag: Flag) -> Flag:
+        """`flag` with this restriction."""
+        return replace(
+            flag,
+            accepts=self.choices or flag.accepts,
+            least=flag.least if self.least is None else self.least,
+            most=flag.most if self.most is None else self.most,
+            deprecated=flag.deprecated or bool(self.deprecated),
+            successor=flag.successor or self.deprecated or None,
+        )
 
 
 @dataclass(frozen=True)
@@ -149,10 +165,10 @@ class History:
         index = self._index[self.nearest(catalogue.version)]
         flags = dict(catalogue.flags)
         for rule in self.overlay.restrictions:
-            last = self._index[rule.until] if rule.until else len(self.versions)
-            flag = flags.get(rule.name)
-            if flag is not None and self._index[rule.since] <= index <= last:
-                flags[rule.name] = flag.restricted(rule.choices, rule.deprecated)
+            first = self._index[rule.since] if rule.since else 0
+            last = self._index[rule.until] if rule.until else index
+            if rule.name in flags and first <= index <= last:
+                flags[rule.name] = rule.on(flags[rule.name])
         return Catalogue(catalogue.version, flags, {**self.overlay.libraries, **catalogue.variables})
 
     def nearest(self, version: str) -> str:
@@ -202,6 +218,22 @@ class History:
             note=change.note if change else "",
             source=change.source if change else "",
         )
+
+    def counterparts(self, life: Life, catalogue: Catalogue) -> tuple[str, ...]:
+        """The names that `catalogue` has for what the flag or variable of `life` says in other versions.
+
+        Any number of renamings lies between them; the likeliest name comes first.
+        """
+        found: list[str] = []
+        for direction in ("renamed_to", "renamed_from"):
+            queue = list(getattr(life, direction))
+            while queue:
+                name = queue.pop(0)
+                if name in catalogue.spellings or name in catalogue.variables:
+                    found.append(name)
+                elif (other := self.life(name)) is not None:
+                    queue += getattr(other, direction)
+        return tuple(dict.fromkeys(found))
 
     def _joined(self, spans: Iterable[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
         joined: list[tuple[int, int]] = []

@@ -1,6 +1,6 @@
 """The stored form of catalogues and of the history: plain values that JSON can hold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dsv4deploy.model.flag import Catalogue, EnvVar, Flag
@@ -55,11 +55,17 @@ def overlay_from(data: Mapping[str, Any]) -> Overlay:
         restrictions=tuple(Restriction(**_tuples(each)) for each in data.get("restrictions", ())),
         foreign={each["name"]: Foreign(**_tuples(each)) for each in data.get("foreign", ())},
         meanings={each["name"]: Meaning(**each) for each in data.get("meanings", ())},
-        libraries={
-            each["name"]: EnvVar(**{"registered": False, **_tuples(each)}) for each in data.get("libraries", ())
-        },
+        libraries={each.name: each for group in data.get("libraries", ()) for each in _variables(group)},
         complete=tuple(data.get("complete", ())),
     )
+
+
+def _variables(group: Mapping[str, Any]) -> Iterator[EnvVar]:
+    """One entry may speak of one `name` or of many `names`."""
+    shared = {"registered": False, **_tuples(group)}
+    names = shared.pop("names", ()) or (shared.pop("name"),)
+    for name in names:
+        yield EnvVar(name=name, **shared)
 
 
 def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dsv4deploy.model.flag import Catalogue, Flag
 from dsv4deploy.model.launch import Json
 from dsv4deploy.source.argv import spelled
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12).filter(
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12).filter(
     lambda text: text != "--"
 )
 PLAIN_JSON = st.recursive(
@@ -66,7 +66,7 @@ def _stored(flag: Flag) -> st.SearchStrategy[Json]:
     return st.lists(undashed, min_size=flag.nargs == "+", max_size=3).map(tuple)
 
 
-def _typed(flag: Flag) -> st.SearchStrategy[Json]:
+def _typed(flag: Flag) -> st.SearchStrategy[Json]:  # noqa: PLR0911 (one a type)
     match flag.type:
         case "int" | "human-int":
             return st.integers(-(2**40), 2**40)
@@ -99,27 +99,26 @@ def command_lines(draw: st.DrawFn, catalogue: Catalogue) -> list[str]:
     return words
 
 
-@st.composite
-def _written(draw: st.DrawFn, flag: Flag) -> Sequence[str]:
-    name = draw(st.sampled_from(flag.names))
-    how = draw(st.integers(0, 9))
-    if how == 0:
-        return [name, *draw(st.lists(ODD_WORDS, max_size=2))]
-    if how == 1:
-        # What two dashes mean there differs between versions of Python.
-        return [f"{name}={draw(ODD_WORDS.filter(lambda word: word != '--'))}"]
-    if how == 2:
-        cut = draw(st.integers(3, len(name)))
-        return [name[:cut], *draw(st.lists(ODD_WORDS, max_size=1))]
+def _written(flag: Flag) -> st.SearchStrategy[Sequence[str]]:
+    """Words for one flag: well written most of the time."""
+    name = st.sampled_from(flag.names)
+    odd = st.lists(ODD_WORDS, max_size=2)
+    # What two dashes mean behind `=` differs between versions of Python.
+    joined = ODD_WORDS.filter(lambda word: word != "--")
+    right = _spelled(flag)
+    return st.one_of(
+        *[right] * 6,
+        st.builds(lambda name, words: [name, *words], name, odd),
+        st.builds(lambda name, word: [f"{name}={word}"], name, joined),
+        st.builds(lambda name, cut, words: [name[:cut], *words], name, st.integers(3, 40), odd),
+        st.builds(lambda name, words: [f"{name}={words[1]}"] if len(words) == 2 else words, name, right),
+    )
+
+
+def _spelled(flag: Flag) -> st.SearchStrategy[Sequence[str]]:
     if flag.action in {"ignore", "refuse"}:
-        return [name]
-    try:
-        words = spelled(flag, draw(values(flag)))
-    except ValueError:
-        return [name]
-    if how == 3 and len(words) == 2:
-        return [f"{name}={words[1]}"]
-    return words
+        return st.just([flag.name])
+    return values(flag).map(lambda value: spelled(flag, value))
 
 
 def jsonable(value: Json) -> object:

@@ -1,0 +1,315 @@
+"""Turns what is wrong with argument words and the values behind them into diagnostics."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import singledispatch
+
+from dsv4deploy.model.argv import (
+    AmbiguousFlag,
+    ArgvError,
+    ForeignFlag,
+    HelpAsked,
+    InvalidChoice,
+    MissingFlag,
+    MissingValue,
+    OtherVersionFlag,
+    Parsed,
+    RefusedFlag,
+    StrayWord,
+    UnexpectedValue,
+    UnknownFlag,
+    WrongType,
+)
+from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.flag import Catalogue, Flag, Life
+from dsv4deploy.model.history import History
+from dsv4deploy.model.launch import Launch, Setting
+from dsv4deploy.model.place import Place
+from dsv4deploy.source.conversion import WANTED
+from dsv4deploy.source.nearest import nearest
+
+DOES_NOT_START = "SGLang prints its usage and ends before it loads anything"
+LONGEST_LIST = 12
+
+
+def flag_diagnostics(
+    errors: Iterable[tuple[ArgvError, Place | None]], catalogue: Catalogue, history: History
+) -> tuple[Diagnostic, ...]:
+    """One diagnostic for each error of a command line, at the place given with it."""
+    return tuple(_told(error, place, catalogue, history) for error, place in errors)
+
+
+def _told(error: ArgvError, place: Place | None, catalogue: Catalogue, history: History) -> Diagnostic:
+    if isinstance(error, OtherVersionFlag):
+        told = other_version(error.word, error.life, catalogue, history)
+    elif isinstance(error, AmbiguousFlag) and error.life is not None:
+        told = other_version(error.word, error.life, catalogue, history)
+        told = replace(told, effect=f"SGLang takes it for an abbreviation of {_listed(error.candidates)} and ends")
+    elif isinstance(error, ForeignFlag):
+        told = _foreign(error, catalogue)
+    else:
+        told = _diagnostic(error)
+    parser = f"enforced: the argument parser of SGLang {catalogue.version}"
+    return replace(told, place=place, effect=told.effect or DOES_NOT_START, evidence=(parser, *told.evidence))
+
+
+def other_version(word: str, life: Life, catalogue: Catalogue, history: History) -> Diagnostic:
+    """The diagnostic for a flag that another version has; without place."""
+    since, until = life.after(catalogue.version), life.before(catalogue.version)
+    instead = history.counterparts(life, catalogue)
+    if until is not None:
+        rule, message = (
+            "removed-flag",
+            f"SGLang {catalogue.version} no longer has {word}: the last version with it is {until}",
+        )
+    elif since is not None:
+        rule, message = (
+            "flag-not-yet",
+            f"SGLang {catalogue.version} does not have {word} yet: the first version with it is {since}",
+        )
+    else:
+        rule, message = "unknown-flag", f"SGLang {catalogue.version} has {word}, but not this build"
+    return Diagnostic(
+        rule,
+        Level.ERROR,
+        message,
+        (word,),
+        label=f"since {life.since}" + (f", until {life.until}" if life.until else ""),
+        evidence=(f"successor: {life.source}",) if life.source and instead else (),
+        remedy=_instead(instead, life.note) or f"remove it, or use SGLang {since or until}",
+    )
+
+
+def _instead(names: tuple[str, ...], note: str) -> str:
+    if not names:
+        return f"remove it: {note}" if note else ""
+    return f"write {' or '.join(names)}" + (f" ({note})" if note else "")
+
+
+def _foreign(error: ForeignFlag, catalogue: Catalogue) -> Diagnostic:
+    foreign = error.foreign
+    names = tuple(name for name in foreign.write if catalogue.flag(name))
+    return Diagnostic(
+        "foreign-flag",
+        Level.ERROR,
+        f"{error.word} is a flag of {foreign.engine}, not of SGLang",
+        (error.word,),
+        label=f"{foreign.engine} spelling",
+        remedy=_instead(names[:3], foreign.note) or "remove it: SGLang has no counterpart",
+    )
+
+
+@singledispatch
+def _diagnostic(error: ArgvError) -> Diagnostic:
+    raise TypeError(error)
+
+
+@_diagnostic.register
+def _(error: UnknownFlag) -> Diagnostic:
+    meant = f"did you mean {' or '.join(error.nearest[:2])}? " if error.nearest else ""
+    remedy = f"{meant}A fork's own flags are read with: dsv4deploy flags extract"
+    return Diagnostic(
+        "unknown-flag",
+        Level.ERROR,
+        f"no SGLang release has {error.word}",
+        (error.word,),
+        label="unknown",
+        remedy=remedy,
+    )
+
+
+@_diagnostic.register
+def _(error: AmbiguousFlag) -> Diagnostic:
+    return Diagnostic(
+        "ambiguous-flag",
+        Level.ERROR,
+        f"{error.word} is an abbreviation of {len(error.candidates)} flags",
+        (error.word,),
+        label="ambiguous",
+        remedy=f"write one of {_listed(error.candidates)}",
+    )
+
+
+@_diagnostic.register
+def _(error: RefusedFlag) -> Diagnostic:
+    return Diagnostic(
+        "removed-flag",
+        Level.ERROR,
+        f"this version refuses {error.flag.name}",
+        (error.flag.name,),
+        label="refused",
+        remedy=error.flag.successor or "remove it",
+    )
+
+
+@_diagnostic.register
+def _(error: InvalidChoice) -> Diagnostic:
+    return _choice(error.flag, error.value, error.nearest, tuple(str(choice) for choice in error.flag.choices or ()))
+
+
+def _choice(flag: Flag, value: object, meant: tuple[str, ...], choices: tuple[str, ...]) -> Diagnostic:
+    guess = f"did you mean {meant[0]}? " if meant else ""
+    return Diagnostic(
+        "invalid-choice",
+        Level.ERROR,
+        f"{flag.name} cannot be {value}",
+        (flag.name,),
+        label="not one of its choices",
+        remedy=f"{guess}choose one of: {', '.join(choices)}",
+    )
+
+
+@_diagnostic.register
+def _(error: WrongType) -> Diagnostic:
+    return Diagnostic(
+        "wrong-type",
+        Level.ERROR,
+        f"{error.flag.name} cannot be {error.value!r}",
+        (error.flag.name,),
+        label=f"needs {error.wanted}",
+        remedy=f"give it {error.wanted}",
+    )
+
+
+@_diagnostic.register
+def _(error: MissingValue) -> Diagnostic:
+    wanted = WANTED[error.flag.type]
+    return Diagnostic(
+        "missing-value",
+        Level.ERROR,
+        f"{error.flag.name} has no value",
+        (error.flag.name,),
+        label=f"needs {wanted}",
+        remedy=f"give it {wanted}",
+    )
+
+
+@_diagnostic.register
+def _(error: UnexpectedValue) -> Diagnostic:
+    return Diagnostic(
+        "unexpected-value",
+        Level.ERROR,
+        f"{error.flag.name} takes no value, and {error.value!r} follows it",
+        (error.flag.name,),
+        label="takes no value",
+        remedy=f"write {error.flag.name} alone for yes, and leave it out for no",
+    )
+
+
+@_diagnostic.register
+def _(error: StrayWord) -> Diagnostic:
+    return Diagnostic(
+        "stray-word",
+        Level.ERROR,
+        f"{error.word!r} belongs to no flag",
+        (error.word,),
+        label="belongs to no flag",
+        remedy="remove it, or put the flag that it is meant for in front of it",
+    )
+
+
+@_diagnostic.register
+def _(error: HelpAsked) -> Diagnostic:
+    return Diagnostic(
+        "help-asked",
+        Level.ERROR,
+        f"{error.word} asks for help instead of a server",
+        (error.word,),
+        effect="SGLang prints its flags and ends",
+        remedy="remove it",
+    )
+
+
+@_diagnostic.register
+def _(error: MissingFlag) -> Diagnostic:
+    return Diagnostic(
+        "missing-flag",
+        Level.ERROR,
+        f"{error.flag.name} is required and missing",
+        (f"missing:{error.flag.name}",),
+        remedy=f"add {error.flag.name}",
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    rest = len(names) - LONGEST_LIST
+    return ", ".join(names[:LONGEST_LIST]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def setting_diagnostics(launch: Launch, catalogue: Catalogue) -> tuple[Diagnostic, ...]:
+    """What the parser accepts and the engine then refuses or only tolerates: choices, numbers, deprecated names."""
+    found = []
+    for setting in launch.settings.values():
+        flag = catalogue.flag(setting.flag)
+        if flag is not None:
+            found += [told for told in (_beyond(flag, setting), _outdated(flag, setting)) if told is not None]
+    return tuple(found)
+
+
+def _beyond(flag: Flag, setting: Setting) -> Diagnostic | None:
+    value = setting.value
+    if flag.accepts is not None and isinstance(value, str) and value.upper() not in flag.accepts:
+        told = _choice(flag, value, nearest(value.upper(), flag.accepts), flag.accepts)
+        evidence = ("enforced: the engine checks it after parsing; a plugin may bring more",)
+        return replace(told, place=setting.place, effect="SGLang ends before it loads anything", evidence=evidence)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or ((flag.least is None or value >= flag.least) and (flag.most is None or value <= flag.most)):  # type: ignore[operator]
+        return None
+    limits = " and ".join(
+        [f"at least {flag.least:g}"] * (flag.least is not None) + [f"at most {flag.most:g}"] * (flag.most is not None)
+    )
+    return Diagnostic(
+        "value-out-of-range",
+        Level.ERROR,
+        f"{flag.name} cannot be {value}",
+        (flag.name,),
+        setting.place,
+        f"must be {limits}",
+        effect="SGLang accepts the number and fails with it later",
+        evidence=("enforced: the meaning of the number leaves no other range",),
+        remedy=f"give it a number of {limits}",
+    )
+
+
+def _outdated(flag: Flag, setting: Setting) -> Diagnostic | None:
+    if not flag.deprecated:
+        return None
+    return Diagnostic(
+        "deprecated-flag",
+        Level.NOTE,
+        f"{flag.name} is deprecated",
+        (flag.name,),
+        setting.place,
+        "deprecated",
+        effect="it still works in this version; a later one will refuse it",
+        evidence=("enforced: the engine says so when it starts",),
+        remedy=f"write {flag.successor}" if flag.successor else "remove it",
+    )
+
+
+def shadowed_diagnostics(parsed: Parsed, place: Callable[[int], Place | None]) -> tuple[Diagnostic, ...]:
+    """One warning for each flag whose value is lost because the same thing is written again; `place` is by word."""
+    found = []
+    for lost in parsed.shadowed:
+        kept = parsed.given[lost.flag.dest]
+        message = (
+            f"{lost.spelling} is written again later, so that {_value(lost.value)} is lost to {_value(kept.value)}"
+        )
+        found.append(
+            Diagnostic(
+                "shadowed-flag",
+                Level.NOTE if lost.value == kept.value else Level.WARNING,
+                message,
+                (lost.flag.name,),
+                place(lost.words[0]),
+                "has no effect",
+                effect="the last one counts, without a word",
+                evidence=("enforced: argparse keeps the last value",),
+                remedy="keep the one that is meant",
+            )
+        )
+    return tuple(found)
+
+
+def _value(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,126 @@
+"""Turns what is wrong with environment variables into diagnostics."""
+
+from collections.abc import Iterable
+
+from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.environment import (
+    MalformedVariable,
+    OtherVersionVariable,
+    RetiredVariable,
+    UnknownVariable,
+    VariableError,
+)
+from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.history import History
+from dsv4deploy.model.launch import Provided, Variable
+from dsv4deploy.source.environment import check_env
+
+NOT_READ = "nobody reads it, so that it has no effect, and nothing says so"
+
+
+def variable_diagnostics(
+    variables: Iterable[Variable], catalogue: Catalogue, history: History, provided: Iterable[Provided] = ()
+) -> tuple[Diagnostic, ...]:
+    """One diagnostic for each variable that is not read, or not as it is meant.
+
+    A variable that a patch or a build provides is read by that, whatever the release knows.
+    """
+    own = {each.env for each in provided if each.env}
+    found = []
+    for variable in variables:
+        error = None if variable.name in own else check_env(variable.name, variable.value, catalogue, history)
+        if error is not None:
+            found.append(_diagnostic(error, variable, catalogue, history))
+    return tuple(found)
+
+
+def _diagnostic(error: VariableError, variable: Variable, catalogue: Catalogue, history: History) -> Diagnostic:
+    match error:
+        case UnknownVariable():
+            return _unknown(error, variable, catalogue)
+        case OtherVersionVariable():
+            return _other_version(error, variable, catalogue, history)
+        case MalformedVariable():
+            return _malformed(error, variable)
+        case RetiredVariable():
+            return _retired(error, variable)
+
+
+def _unknown(error: UnknownVariable, variable: Variable, catalogue: Catalogue) -> Diagnostic:
+    # A name that resembles none is a fork's own as often as it is a mistake.
+    level = Level.ERROR if error.nearest else Level.NOTE
+    remedy = (
+        f"did you mean {' or '.join(error.nearest[:2])}?"
+        if error.nearest
+        else "remove it, or say in `provides` what reads it"
+    )
+    return Diagnostic(
+        "unknown-variable",
+        level,
+        f"{error.name} is no variable of SGLang {catalogue.version} or of a library below it",
+        (error.name,),
+        variable.place,
+        "read by nobody",
+        effect=NOT_READ,
+        evidence=(f"enforced: variables read in SGLang {catalogue.version}, and the documentation of the libraries",),
+        remedy=remedy,
+    )
+
+
+def _other_version(
+    error: OtherVersionVariable, variable: Variable, catalogue: Catalogue, history: History
+) -> Diagnostic:
+    life = error.life
+    since, until = life.after(catalogue.version), life.before(catalogue.version)
+    rule = "removed-variable" if until else "variable-not-yet"
+    what = f"no longer reads {error.name}: the last version that does is {until}"
+    if not until:
+        what = f"does not read {error.name} yet: the first version that does is {since}"
+    instead = history.counterparts(life, catalogue)
+    return Diagnostic(
+        rule,
+        Level.NOTE if until else Level.WARNING,
+        f"SGLang {catalogue.version} {what}",
+        (error.name,),
+        variable.place,
+        f"since {life.since}" + (f", until {life.until}" if life.until else ""),
+        effect=NOT_READ,
+        evidence=(f"enforced: variables read in SGLang {catalogue.version}",),
+        remedy=f"write {' or '.join(instead)}" if instead else f"remove it, or use SGLang {until or since}",
+    )
+
+
+def _malformed(error: MalformedVariable, variable: Variable) -> Diagnostic:
+    own = error.variable.owner == "SGLang"
+    source = (
+        "the engine's own registry" if own and error.variable.registered else f"documentation of {error.variable.owner}"
+    )
+    return Diagnostic(
+        "malformed-variable",
+        Level.ERROR if own else Level.WARNING,
+        f"{variable.name} cannot be {error.value!r}",
+        (variable.name,),
+        variable.place,
+        f"needs {error.wanted}",
+        effect=error.effect,
+        evidence=(f"{'enforced' if own else 'confirmed'}: {source}",),
+        remedy=f"give it {error.wanted}",
+    )
+
+
+def _retired(error: RetiredVariable, variable: Variable) -> Diagnostic:
+    current = error.variable
+    new = current.replaced_by or (current.name if current.name != error.name else "")
+    return Diagnostic(
+        "deprecated-variable",
+        Level.NOTE,
+        f"{error.name} is deprecated",
+        (error.name,),
+        variable.place,
+        "deprecated",
+        effect=current.note or f"{current.owner} warns about it",
+        evidence=(
+            f"{'enforced: the engine says so when it starts' if current.owner == 'SGLang' else 'confirmed: documentation of ' + current.owner}",
+        ),
+        remedy=f"write {new}" if new else "remove it",
+    )
