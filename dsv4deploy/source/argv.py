@@ -27,8 +27,8 @@ from dsv4deploy.model.argv import (
 from dsv4deploy.model.flag import Absent, Catalogue, Flag
 from dsv4deploy.model.history import History
 from dsv4deploy.model.launch import Json
+from dsv4deploy.model.nearest import likely
 from dsv4deploy.source.conversion import WANTED, converted, word_of
-from dsv4deploy.source.nearest import nearest
 
 NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 HELP = ("-h", "--help")
@@ -158,7 +158,7 @@ class _Reader:
         foreign = self.history.overlay.foreign.get(name) if self.history else None
         if foreign is not None:
             return ForeignFlag(name, words, foreign)
-        return UnknownFlag(name, words, nearest(name.replace("_", "-"), self.catalogue.spellings))
+        return UnknownFlag(name, words, likely(name, self.catalogue.spellings))
 
     def _flag(self, flag: Flag, spelling: str, written: str, words: tuple[int, ...], values: list[str]) -> None:
         if flag.action == "refuse":
@@ -188,7 +188,7 @@ class _Reader:
                 continue
             if flag.choices is not None and result not in flag.choices:
                 options = [str(choice) for choice in flag.choices]
-                self.errors.append(InvalidChoice(flag, (words[0], place), result, nearest(value, options)))
+                self.errors.append(InvalidChoice(flag, (words[0], place), result, likely(value, options)))
                 continue
             results.append(result)
         return results if len(results) == len(values) else None

@@ -13,7 +13,7 @@ from dsv4deploy.model.environment import (
 )
 from dsv4deploy.model.flag import Catalogue, EnvVar
 from dsv4deploy.model.history import History
-from dsv4deploy.source.nearest import misspelt
+from dsv4deploy.model.nearest import misspelt
 
 TRUE = frozenset({"true", "1", "yes", "y"})
 FALSE = frozenset({"false", "0", "no", "n"})

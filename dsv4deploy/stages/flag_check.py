@@ -26,7 +26,7 @@ from dsv4deploy.model.history import History
 from dsv4deploy.model.launch import Launch, Setting
 from dsv4deploy.model.place import Place
 from dsv4deploy.source.conversion import WANTED
-from dsv4deploy.source.nearest import nearest
+from dsv4deploy.model.nearest import likely
 
 DOES_NOT_START = "SGLang prints its usage and ends before it loads anything"
 LONGEST_LIST = 12
@@ -249,7 +249,7 @@ def setting_diagnostics(launch: Launch, catalogue: Catalogue) -> tuple[Diagnosti
 def _beyond(flag: Flag, setting: Setting) -> Diagnostic | None:
     value = setting.value
     if flag.accepts is not None and isinstance(value, str) and value.upper() not in flag.accepts:
-        told = _choice(flag, value, nearest(value.upper(), flag.accepts), flag.accepts)
+        told = _choice(flag, value, likely(value.upper(), flag.accepts), flag.accepts)
         evidence = ("enforced: the engine checks it after parsing; a plugin may bring more",)
         return replace(told, place=setting.place, effect="SGLang ends before it loads anything", evidence=evidence)
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -4,8 +4,9 @@ Mappings merge deep; lists and single values replace; `null` removes what a laye
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related
 from dsv4deploy.model.document import Document, KeyPath, Merged, Sources, Tree, dotted
@@ -16,6 +17,7 @@ from dsv4deploy.source.document import load_value
 EXTENDS = "extends"
 VARIANTS = "variants"
 SET = "--set "
+VARIANT = "--variant "
 
 _STEP = re.compile(r"""(?:(?:^|(?<!^)\.)(?:"(?P<quoted>[^"]+)"|(?P<key>[^.\[\]="]+))|\[(?P<index>[0-9]{1,4})\])""")
 _EXAMPLES = 'paths look like memory.fraction_static, hardware.devices[0] or env."my.key"'
@@ -35,10 +37,8 @@ def resolve(chain: Sequence[Document], variants: Sequence[str] = (), sets: Seque
     ground.remove((EXTENDS,))
     ground.remove((VARIANTS,))
     names = _offered_names(offered, ground.sources)
-    for name in variants:
-        _lay_variant(ground, offered, name, names)
-    for text in sets:
-        _lay_set(ground, text)
+    layers = [partial(_lay_variant, ground, offered, name, names) for name in variants]
+    _lay_all(ground, [*layers, *(partial(_lay_set, ground, text) for text in sets)])
     files = tuple(document.file for document in reversed(chain))
     return Merged(ground.tree, ground.keys, ground.values, ground.sources, files, names)
 
@@ -125,6 +125,18 @@ class _Ground:
             self.keys[target] = layer.keys[start]
 
 
+def _lay_all(ground: _Ground, layers: Iterable[Callable[[], None]]) -> None:
+    found: list[Diagnostic] = []
+    for lay in layers:
+        try:
+            lay()
+        except Refused as refused:
+            found += refused.diagnostics
+            ground.sources |= refused.sources
+    if found:
+        raise Refused(found, ground.sources)
+
+
 def _offered_names(offered: _Layer, sources: Sources) -> tuple[str, ...]:
     """The names of all variants; every one is looked at, also those that are not wanted today."""
     variants = _at(offered.tree, (VARIANTS,))
@@ -148,13 +160,7 @@ def _offered_names(offered: _Layer, sources: Sources) -> tuple[str, ...]:
 
 def _lay_variant(ground: _Ground, offered: _Layer, name: str, names: tuple[str, ...]) -> None:
     if name not in names:
-        near = nearest(name, names)
-        message = f"there is no variant {name}" + (f"; did you mean {near}?" if near else "")
-        remedy = f"one of {', '.join(sorted(names))}" if names else "the profile offers none"
-        raise Refused(
-            (Diagnostic("unknown-variant", Level.ERROR, message, place=offered.keys.get((VARIANTS,)), remedy=remedy),),
-            ground.sources,
-        )
+        raise _unknown_variant(ground, offered, name, names)
     above = (VARIANTS, name, "set")
     overlay = _at(offered.tree, above)
     for key in overlay if isinstance(overlay, dict) else ():
@@ -163,6 +169,17 @@ def _lay_variant(ground: _Ground, offered: _Layer, name: str, names: tuple[str, 
         if path is None:
             raise _refused(at, f"{key} is no path into a profile", _EXAMPLES, ground.sources)
         ground.put(path, at, offered, (*above, key))
+
+
+def _unknown_variant(ground: _Ground, offered: _Layer, name: str, names: tuple[str, ...]) -> Refused:
+    near = nearest(name, names)
+    message = f"there is no variant {name}" + (f"; did you mean {near}?" if near else "")
+    remedy = f"one of {', '.join(sorted(names))}" if names else "the profile offers none: leave it out"
+    place = Place(f"{VARIANT}{name}", 1, 1, 1, len(name) + 1)
+    where = offered.keys.get((VARIANTS,))
+    related = (Related(where, "these are offered"),) if where else ()
+    found = Diagnostic("unknown-variant", Level.ERROR, message, place=place, remedy=remedy, related=related)
+    return Refused((found,), {**ground.sources, place.file: (name,)})
 
 
 def _lay_set(ground: _Ground, text: str) -> None:

@@ -388,6 +388,11 @@ def is_one_thing_to_all(text: str) -> bool:
     return not isinstance(meaning(text), Surprise)
 
 
+def test_loading_does_not_wait_for_pydantic() -> None:
+    program = "import sys, dsv4deploy.source.document, dsv4deploy.stages.resolve; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.text(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff"), max_size=12
 ).filter(is_one_thing_to_all)  # fmt: skip

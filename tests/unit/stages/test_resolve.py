@@ -146,6 +146,9 @@ def test_an_unknown_variant_names_the_nearest_and_all() -> None:
     [found] = refused(BASE, variants=["fats"])
     assert found.message == "there is no variant fats; did you mean fast?"
     assert found.remedy == "one of bare, fast"
+    assert str(found.place) == "--variant fats:1:1"
+    assert [str(related.place) for related in found.related] == ["base.yaml:7:1"]
+    assert refused("a: 1\n", variants=["x"])[0].remedy == "the profile offers none: leave it out"
 
 
 @pytest.mark.parametrize(
@@ -166,6 +169,11 @@ def test_a_malformed_variant_is_found_even_if_nobody_selects_it(text: str, place
 def test_a_variant_that_sets_no_path_is_refused_where_it_says_so() -> None:
     [found] = refused("variants: {a: {set: {'x[': 1}}}\n", variants=["a"])
     assert (found.rule, str(found.place)) == ("set-path", "base.yaml:1:22")
+
+
+def test_all_layers_that_cannot_be_laid_are_told_at_once() -> None:
+    found = refused(BASE, variants=["x", "y"], sets=["env.A=010", "a", "env.B=1"])
+    assert [one.rule for one in found] == ["set-path", "quote-it", "unknown-variant", "unknown-variant"]
 
 
 def test_the_documents_are_left_as_they_were() -> None:

@@ -1,0 +1,70 @@
+"""Every error class is what its page says: the wrong lines have it, the right lines do not, and no class is untold."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dsv4deploy
+from dsv4deploy.flow import merged_profile
+from dsv4deploy.model.diagnostic import Refused
+from dsv4deploy.model.error_class import ERROR_CLASSES, ErrorClass
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.source.validate import validate
+from dsv4deploy.views.errors import page, text
+
+PACKAGE = Path(dsv4deploy.__file__).parent
+ALL = list(ERROR_CLASSES.values())
+
+
+class Texts:
+    """Two files, a profile and its base, that are on no disk."""
+
+    def __init__(self, profile: str) -> None:
+        self.files = {"profile.yaml": profile.encode("utf-8", "surrogateescape"), "base.yaml": b"name: base\n"}
+
+    def read(self, path: str) -> bytes:
+        if path not in self.files:
+            raise Trouble(f"there is no file {path}")
+        return self.files[path]
+
+
+def found(profile: str, words: tuple[str, ...]) -> set[str]:
+    typed = {
+        "--set": [],
+        "--variant": [],
+        **{option: [value] for option, value in zip(*[iter(words)] * 2, strict=True)},
+    }
+    try:
+        validate(merged_profile(Texts(profile), "profile.yaml", typed["--variant"], typed["--set"]), Profile)
+    except Refused as refused:
+        return {one.rule for one in refused.diagnostics}
+    return set()
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.slug)
+def test_the_wrong_lines_have_it_and_the_right_ones_do_not(one: ErrorClass) -> None:
+    assert one.slug in found(one.wrong, one.words)
+    assert one.slug not in found(one.right, one.words)
+
+
+def test_no_slug_of_the_reading_rooms_is_missing_here() -> None:
+    files = [*PACKAGE.glob("source/*.py"), PACKAGE / "stages/resolve.py"]
+    said = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    slugs = set(
+        re.findall(r'"((?:yaml|too|wrong|unknown|missing|invalid|duplicate|out-of|quote|set|variant)-[a-z-]+)"', said)
+    )
+    assert slugs - set(ERROR_CLASSES) <= {"unknown-fact"}
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.slug)
+def test_the_text_of_a_class_shows_both(one: ErrorClass) -> None:
+    assert text(one).startswith(f"{one.slug}: {one.meaning}")
+    assert 0 < text(one).index("Wrong:") < text(one).index("Right:")
+    assert text(one).replace("\n", "").isprintable()
+
+
+def test_the_page_is_fresh() -> None:
+    written = PACKAGE.parent / "docs/reference/errors.md"
+    assert written.read_text(encoding="utf-8") == page(ALL), "make docs"
