@@ -53,6 +53,14 @@ Verdict: TypeAlias = Callable[[Ask], str | None]
 """A rule in Python: what it found, in words for the message, or None; raises `Missing`."""
 
 
+def known(ask: Ask, subject: str) -> Any:  # noqa: ANN401 (whatever the subject holds)
+    """The answer, or None where nobody knows it."""
+    try:
+        return ask(subject)
+    except Missing:
+        return None
+
+
 class Frozen(BaseModel):
     """Base of everything in a rule file: frozen; unknown keys are refused."""
 
@@ -169,6 +177,7 @@ class Rule(Frozen):
     summary: Line
     severity: Severity
     when: tuple[Condition, ...] = ()
+    unless: tuple[Condition, ...] = Field((), description="what makes it void, if it is known to hold")
     scope: Scope = Scope()
     at: str
     related: tuple[str, ...] = ()
@@ -186,8 +195,8 @@ class Rule(Frozen):
 
     @model_validator(mode="after")
     def _can_speak(self) -> Self:
-        if not self.when and not self.verdict:
-            raise ValueError("no condition under `when` and no Python file beside it")
+        if not self.conditions and not self.verdict:
+            raise ValueError("no condition under `scope` or `when`, and no Python file beside it")
         if all(source.against for source in self.evidence):
             raise ValueError("all evidence is against it")
         if (self.stability == "retired") != (self.fixed_in is not None):
@@ -206,7 +215,8 @@ class Rule(Frozen):
 
     def subjects(self) -> tuple[str, ...]:
         """Every subject that its conditions ask about, without repetition, in the order of asking."""
-        return tuple(dict.fromkeys(subject for condition in self.conditions for subject in condition.subjects()))
+        asked = (*self.conditions, *self.unless)
+        return tuple(dict.fromkeys(subject for condition in asked for subject in condition.subjects()))
 
     @property
     def grade(self) -> Grade:

@@ -7,12 +7,15 @@ from typing import Any, Final
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related, Report, Unknown, Waived
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.rule import Condition, Evidence, Missing, Rule
-from dsv4deploy.stages.levels import level
+from dsv4deploy.stages.effective import effective as settle
+from dsv4deploy.stages.levels import MILDER, level
 from dsv4deploy.stages.releases import SPELLINGS, version, within
-from dsv4deploy.stages.situation import Catalogue, Situation
+from dsv4deploy.stages.situation import Situation
+from dsv4deploy.stages.traits import named_type
 
 MOST_NAMES: Final = 4
 
@@ -51,17 +54,45 @@ def check(
         today: the date on which waivers are judged, `2026-12-31`.
     """
     situation = Situation(launch, facts, catalogue, effective=effective, profile=profile)
+    guess = _by_name(situation)
     found, unknown = [], []
     living = [rule for rule in rules if rule.stability != "retired"]
     for rule in living:
         try:
             what = finds(rule, situation)
         except Missing as missing:
-            unknown.append(Unknown(rule.id, missing.needs))
+            guessed = _guessed(rule, guess) if guess else None
+            if guessed:
+                found.append(guessed)
+            else:
+                unknown.append(Unknown(rule.id, missing.needs))
         else:
             if what is not None and not _provided(rule, situation):
                 found.append(_diagnostic(rule, what, situation))
     return _waive(found, tuple(unknown), waivers, today, len(living))
+
+
+def _by_name(situation: Situation) -> Situation | None:
+    """The same situation with the model's family taken from its name, if nothing better is known."""
+    model = situation.facts.model
+    if model.model_type or model.architectures or not (kind := named_type(situation.ask)):
+        return None
+    facts = situation.facts.model_copy(update={"model": model.model_copy(update={"model_type": kind})})
+    settled = settle(situation.launch, situation.catalogue, facts)
+    return Situation(situation.launch, facts, situation.catalogue, effective=settled, profile=situation.profile)
+
+
+def _guessed(rule: Rule, guess: Situation) -> Diagnostic | None:
+    """What a rule finds on the strength of the model's name: a step milder, and said."""
+    try:
+        what = finds(rule, guess)
+    except Missing:
+        return None
+    if what is None or _provided(rule, guess):
+        return None
+    found = _diagnostic(rule, what, guess)
+    doubt = f"the model is taken for {guess.ask('trait:family')} by its name alone"
+    return replace(found, level=MILDER[found.level], evidence=(*found.evidence, doubt))
 
 
 def strict(report: Report) -> Report:
@@ -76,7 +107,7 @@ def finds(rule: Rule, situation: Situation) -> str | None:
     Raises:
         Missing: facts that could still change the answer.
     """
-    if not _all(rule.conditions, situation):
+    if _void(rule.unless, situation) or not _all(rule.conditions, situation):
         return None
     return rule.verdict(situation.ask) if rule.verdict else ""
 
@@ -93,6 +124,14 @@ def _all(conditions: Iterable[Condition], situation: Situation) -> bool:
     if needs:
         raise Missing(*needs)
     return True
+
+
+def _void(conditions: Iterable[Condition], situation: Situation) -> bool:
+    """Whether any is known to hold; what nobody knows voids nothing."""
+    try:
+        return _any(conditions, situation)
+    except Missing:
+        return False
 
 
 def _any(conditions: Iterable[Condition], situation: Situation) -> bool:
@@ -115,7 +154,7 @@ def _holds(condition: Condition, situation: Situation) -> bool:
         return _any(condition.any_, situation)
     value = situation.ask(condition.subject)
     if condition.set_ is not None:
-        return condition.set_ == (value is not None and value is not False and value != "")
+        return condition.set_ == (value not in (None, False, "", ()))
     return not (value is None and condition.env) and _compares(condition, value)
 
 
@@ -190,23 +229,27 @@ def _diagnostic(rule: Rule, what: str, situation: Situation) -> Diagnostic:
 
 
 def _names(rule: Rule, situation: Situation) -> tuple[str, ...]:
-    subjects = rule.names or tuple(dict.fromkeys((rule.at, *rule.related)))
-    return tuple(name for subject in subjects if (name := _name(subject, situation.launch)))[:MOST_NAMES]
+    subjects = rule.names or (rule.at, *rule.related)
+    names = (_name(subject, situation.launch, situation.catalogue) for subject in subjects)
+    return tuple(dict.fromkeys(name for name in names if name))[:MOST_NAMES]
 
 
-def _name(subject: str, launch: Launch) -> str:
+def _name(subject: str, launch: Launch, catalogue: Catalogue | None) -> str:
     """A subject as the engine writes it; what is not there is `missing:`."""
     kind, _, name = subject.partition(":")
     if kind in {"setting", "written"}:
         found = _setting(name, launch)
-        return found.flag if found else f"missing:{flag_of(name)}"
+        return found.flag if found else f"missing:{flag_of(name, catalogue)}"
     if kind == "env":
         return name if name in launch.environment else f"missing:{name}"
     return "" if kind == "trait" else subject
 
 
-def flag_of(dest: str) -> str:
-    """The flag of a dest that nobody wrote."""
+def flag_of(dest: str, catalogue: Catalogue | None = None) -> str:
+    """The flag of a dest that nobody wrote, under the name it has in this version."""
+    for name in SPELLINGS.get(dest, (dest,)) if catalogue else ():
+        if catalogue and (flag := catalogue.by_dest(name)):
+            return flag.name
     return f"--{dest.replace('_', '-')}"
 
 

@@ -35,6 +35,8 @@ def mutants(rule: Rule) -> Iterator[tuple[str, Rule]]:
                 f"one of any: {_words(condition.any_[inner])}",
                 _with(rule, "when", (*rule.when[:number], fewer, *rule.when[number + 1 :])),
             )
+    for number, condition in enumerate(rule.unless):
+        yield f"unless {_words(condition)}", _with(rule, "unless", (*rule.unless[:number], *rule.unless[number + 1 :]))
     for name in ("engine", "arch", "family"):
         if getattr(rule.scope, name):
             empty = type(rule.scope).model_fields[name].default

@@ -1,29 +1,15 @@
 """One launch on one node, as somebody to ask: answers every subject a rule can name, or says which fact is missing."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dsv4deploy.model.effective import Basis, Effective, Outcome
 from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch
 from dsv4deploy.model.rule import Ask, Missing
 from dsv4deploy.stages.releases import NEWEST_NAME, RELEASES, SPELLINGS
 from dsv4deploy.stages.traits import TRAITS
-
-
-class Argument(Protocol):
-    """What is needed of a catalogue entry."""
-
-    @property
-    def default(self) -> Json:
-        """The value without the argument."""
-
-
-class Catalogue(Protocol):
-    """What is needed of the flag catalogue of one engine version."""
-
-    def by_dest(self, dest: str) -> Argument | None:
-        """The argument stored under `dest`, if this version has it."""
 
 
 class Decided(NamedTuple):
@@ -156,8 +142,8 @@ class Situation:
         """As written, else the default."""
         if (written := self.written(key)) is not None or key.startswith("env:"):
             return written
-        argument = self.catalogue.by_dest(key) if self.catalogue else None
-        return DEFAULTS.get(key) if argument is None else argument.default
+        defaults = self.catalogue.defaults if self.catalogue else DEFAULTS
+        return defaults.get(key, DEFAULTS.get(key))
 
     def _setting(self, dest: str) -> Json:
         return self._value(NEWEST_NAME.get(dest, dest))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from dsv4deploy.model.rule import Ask, Missing
+from dsv4deploy.model.rule import Ask, Missing, known
 from dsv4deploy.stages.releases import within
 
 FAMILIES: Final = {
@@ -43,14 +43,6 @@ ATTENTION: Final = {
 TORCH_PINS: Final = ((">=0.5.22", "2.14.1"), (">=0.5.18", "2.13.0"), (">=0.5.11", "2.11.0"), (">=0.5.6", "2.9.1"))
 
 
-def known(ask: Ask, subject: str) -> Any:  # noqa: ANN401 (whatever the subject holds)
-    """The answer, or None where nobody knows it."""
-    try:
-        return ask(subject)
-    except Missing:
-        return None
-
-
 def family(ask: Ask) -> str:
     """The model's family: by `model_type`, else by its architecture class."""
     if kind := known(ask, "fact:model.model_type"):
@@ -59,6 +51,32 @@ def family(ask: Ask) -> str:
         if name in ARCHITECTURES:
             return ARCHITECTURES[name]
     raise Missing("model.model_type")
+
+
+# What a folder or repository is called; only a guess, so that it comes into play where nothing better is known.
+NAMES: Final = (
+    ("deepseek-v4.1", "deepseek_v41"), ("deepseek-v4", "deepseek_v4"), ("deepseek-v3.2", "deepseek_v32"),
+    ("deepseek-v3", "deepseek_v3"), ("deepseek-r1", "deepseek_v3"), ("glm-5", "glm_moe_dsa"), ("glm-4", "glm4_moe"),
+    ("kimi-k2", "kimi_k2"), ("gpt-oss", "gpt_oss"), ("minimax-m2", "minimax_m2"), ("qwen3.5", "qwen3_5_moe"),
+)  # fmt: skip
+
+
+def model_name(ask: Ask) -> str:
+    """The last part of the model's path or repository, in small letters; empty if there is none."""
+    return str(ask("written:model_path") or "").rstrip("/").rpartition("/")[2].lower()
+
+
+def named_type(ask: Ask) -> str | None:
+    """The model type that the model's name suggests."""
+    name = model_name(ask)
+    return next((kind for prefix, kind in NAMES if name.startswith(prefix)), None)
+
+
+def allocator(ask: Ask) -> str:
+    """`expandable` if PyTorch's allocator grows its segments, else `fixed`."""
+    said = (ask("env:PYTORCH_CUDA_ALLOC_CONF"), ask("env:PYTORCH_ALLOC_CONF"))
+    grows = any("expandable_segments:true" in str(text).lower().replace(" ", "") for text in said)
+    return "expandable" if grows else "fixed"
 
 
 def attention(ask: Ask) -> str:
@@ -106,6 +124,17 @@ def attention_dp(ask: Ask) -> bool:
     return int(ask("trait:attention_groups")) > 1
 
 
+def memory_in_use(ask: Ask) -> int:
+    """The most memory in use on any GPU of this node, in MiB."""
+    return max(ask("fact:gpu_memory_used_mib"), default=0)
+
+
+def unified_memory(ask: Ask) -> bool:
+    """Whether CPU and GPU share one memory; GB10 always does."""
+    said = known(ask, "fact:unified_memory")
+    return bool(said) if said is not None else ask("fact:arch") == "sm_121"
+
+
 def torch(ask: Ask) -> str:
     """The version of torch: as read, else as the engine's release pins it."""
     if found := known(ask, "fact:torch"):
@@ -125,5 +154,9 @@ TRAITS: Mapping[str, Callable[[Ask], Any]] = {
     "devices": devices,
     "attention_groups": attention_groups,
     "attention_dp": attention_dp,
+    "memory_in_use": memory_in_use,
+    "unified_memory": unified_memory,
     "torch": torch,
+    "model_name": model_name,
+    "allocator": allocator,
 }

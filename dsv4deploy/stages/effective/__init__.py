@@ -5,10 +5,11 @@ from types import MappingProxyType
 
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Launch
 from dsv4deploy.stages.effective import environment, graphs, kernels, memory, parallel, speculative
 from dsv4deploy.stages.releases import NEWEST_NAME
-from dsv4deploy.stages.situation import Catalogue, Resolver, Situation
+from dsv4deploy.stages.situation import Resolver, Situation
 
 RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
     {

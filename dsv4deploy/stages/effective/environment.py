@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsv4deploy.model.effective import Basis
-from dsv4deploy.model.rule import Ask
+from dsv4deploy.model.rule import Ask, known
 from dsv4deploy.stages.effective.kernels import SM120
 from dsv4deploy.stages.releases import since
 from dsv4deploy.stages.situation import Decided, Resolver
-from dsv4deploy.stages.traits import known
 
 # What DeepSeek-V4 sets on sm_120, and from which release on a value that somebody set is left alone (None: never).
 DSV4_ON_SM120: Final = {

@@ -5,10 +5,12 @@ from typing import Any, Final
 
 from dsv4deploy.model.effective import Basis
 from dsv4deploy.model.rule import Ask
+from dsv4deploy.stages.effective.memory import by_memory
 from dsv4deploy.stages.releases import since
 from dsv4deploy.stages.situation import Decided, Resolver
 
 OFF: Final = "disabled"
+TP_OF_LARGE_GRAPHS: Final = 4
 # Whole-model graphs for prefill are switched off for these, unless a backend was named: capture pool memory.
 NO_PREFILL_GRAPH: Final = {"dsv4": "DeepSeek-V4", "mla": "MLA attention", "dsa": "MLA attention"}
 
@@ -68,7 +70,12 @@ def decode_max_bs(ask: Ask) -> Decided | None:
         return Decided(json["max_bs"], "given in --cuda-graph-config", Basis.OBSERVED)
     if ask("written:cuda_graph_max_bs_decode") is not None:
         return None
-    return Decided(None, "chosen by memory and tensor parallel size when the server starts", Basis.READ)
+    _, below, above = by_memory(ask)
+    chosen = above if int(ask("setting:tp_size")) >= TP_OF_LARGE_GRAPHS else below
+    limit = ask("written:max_running_requests")
+    if limit is not None and int(limit) < chosen and since(ask, "0.5.22"):
+        return Decided(limit, "no larger than --max-running-requests", Basis.OBSERVED)
+    return Decided(chosen, "chosen by memory and tensor parallel size", Basis.OBSERVED)
 
 
 def torch_compile(ask: Ask) -> Decided | None:

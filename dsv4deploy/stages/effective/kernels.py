@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsv4deploy.model.effective import Basis
-from dsv4deploy.model.rule import Ask, Missing
+from dsv4deploy.model.rule import Ask, Missing, known
 from dsv4deploy.stages.releases import since, within
 from dsv4deploy.stages.situation import Decided, Resolver
-from dsv4deploy.stages.traits import known
 
 HOPPER: Final = {"sm_90"}
 SM100: Final = {"sm_100", "sm_103"}
@@ -73,27 +72,27 @@ def moe_runner(ask: Ask) -> Decided | None:
     return Decided("auto", "left to the quantization method when the layer is built")
 
 
+# The first line whose weights and release fit: (weights, DeepSeek-V4 only, since, runner, why).
+MOE_ON_SM120: Final = (
+    ("hybrid-nvfp4", True, "0.5.14", "flashinfer_trtllm_routed", "DeepSeek-V4 picks it before sm_120 is looked at"),
+    ("mxfp4-experts", True, "0.5.16", "flashinfer_mxfp4", "the sm_120 path of DeepSeek-V4 since 0.5.16"),
+    ("mxfp4-experts", True, "0.5.13", "marlin", "the sm_120 path of DeepSeek-V4 in 0.5.13 to 0.5.15"),
+    ("nvfp4", False, "0.5.13", "flashinfer_cutlass", "NVFP4 on sm_120 since 0.5.13"),
+    ("nvfp4", False, "0", "cutlass", "the sgl-kernel path, before 0.5.13 chose another for sm_120"),
+    ("mxfp4", False, "0.5.14", "marlin", "gpt-oss on sm_120 since 0.5.14"),
+    ("mxfp4", False, "0.5.10", "triton_kernel", "gpt-oss on sm_120 in 0.5.10 to 0.5.13"),
+)
+
+
 def _moe_on_sm120(ask: Ask, weights: str) -> Decided:
-    dsv4 = ask("trait:attention") == "dsv4" if weights in {"hybrid-nvfp4", "mxfp4-experts"} else False
-    if weights == "hybrid-nvfp4" and dsv4 and since(ask, "0.5.14"):
-        return Decided("flashinfer_trtllm_routed", "DeepSeek-V4 picks it before sm_120 is looked at", Basis.OBSERVED)
-    if weights == "mxfp4-experts" and dsv4:
-        if since(ask, "0.5.16"):
-            return Decided("flashinfer_mxfp4", "the sm_120 path of DeepSeek-V4 since 0.5.16", Basis.OBSERVED)
-        if since(ask, "0.5.13"):
-            return Decided("marlin", "the sm_120 path of DeepSeek-V4 in 0.5.13 to 0.5.15")
-    if weights == "nvfp4":
-        if since(ask, "0.5.13"):
-            return Decided("flashinfer_cutlass", "NVFP4 on sm_120 since 0.5.13", Basis.OBSERVED)
-        return Decided("cutlass", "the sgl-kernel path, before 0.5.13 chose another for sm_120")
-    if weights == "mxfp4" and since(ask, "0.5.10"):
-        runner = "marlin" if since(ask, "0.5.14") else "triton_kernel"
-        return Decided(runner, "gpt-oss on sm_120")
+    for stored, dsv4, release, runner, why in MOE_ON_SM120:
+        if stored == weights and (not dsv4 or ask("trait:attention") == "dsv4") and since(ask, release):
+            return Decided(runner, why, Basis.OBSERVED)
     return Decided("auto", "left to the quantization method when the layer is built")
 
 
 def fp8_gemm(ask: Ask) -> Decided | None:
-    """What multiplies dense FP8 blocks."""
+    """What multiplies dense FP8 blocks; before 0.5.10 DeepGEMM did, where its package could be imported."""
     if ask("written:fp8_gemm_runner_backend") not in (None, "auto"):
         return None
     if ask("fact:arch") not in SM120:
@@ -102,9 +101,7 @@ def fp8_gemm(ask: Ask) -> Decided | None:
         return Decided("cutlass", "sm_120 since 0.5.16")
     if since(ask, "0.5.10"):
         return Decided("triton", "sm_120 in 0.5.10 to 0.5.15")
-    if _off(ask, "SGLANG_ENABLE_JIT_DEEPGEMM"):
-        return Decided("flashinfer_trtllm", "the next choice after DeepGEMM on any Blackwell card, before 0.5.10")
-    return Decided("deep_gemm", "the first choice on every card from sm_90 on, before 0.5.10")
+    raise Missing("deep_gemm")
 
 
 def fp4_gemm(ask: Ask) -> Decided | None:
@@ -129,23 +126,20 @@ def dsa_decode(ask: Ask) -> Decided | None:
 def _dsa_kernel(ask: Ask, phase: str) -> Decided | None:
     if ask(f"written:dsa_{phase}_backend") is not None or ask("trait:attention") != "dsa":
         return None
-    fp8 = ask("setting:kv_cache_dtype") == "fp8_e4m3"
     blackwell = ask("fact:arch") in SM100 | SM120
-    if fp8 and ask("fact:arch") in SM120 and ask("trait:family") == "glm-dsa" and since(ask, "0.5.17"):
-        return Decided("flashinfer_sparse_mla", "GLM with an FP8 cache on sm_120 since 0.5.17")
-    if fp8 and blackwell:
-        if since(ask, "0.5.10"):
-            return Decided("trtllm", "an FP8 cache on any Blackwell card since 0.5.10")
-        return Decided("flashmla_auto" if phase == "prefill" else "flashmla_kv", "an FP8 cache before 0.5.10")
-    if fp8:
-        return Decided("flashmla_kv", "an FP8 cache on Hopper", Basis.INFERRED)
+    if ask("setting:kv_cache_dtype") == "fp8_e4m3":
+        return _dsa_fp8(ask, phase) if blackwell else Decided("flashmla_kv", "an FP8 cache on Hopper", Basis.INFERRED)
     if phase == "prefill":
         return Decided("flashmla_sparse", "a BF16 cache")
     return Decided("trtllm" if blackwell else "fa3", "a BF16 cache")
 
 
-def _off(ask: Ask, variable: str) -> bool:
-    return str(ask(f"written:env:{variable}")).lower() in {"0", "false", "no", "n"}
+def _dsa_fp8(ask: Ask, phase: str) -> Decided:
+    if ask("fact:arch") in SM120 and ask("trait:family") == "glm-dsa" and since(ask, "0.5.17"):
+        return Decided("flashinfer_sparse_mla", "GLM with an FP8 cache on sm_120 since 0.5.17")
+    if since(ask, "0.5.10"):
+        return Decided("trtllm", "an FP8 cache on any Blackwell card since 0.5.10")
+    return Decided("flashmla_auto" if phase == "prefill" else "flashmla_kv", "an FP8 cache before 0.5.10")
 
 
 RESOLVERS: Mapping[str, Resolver] = {

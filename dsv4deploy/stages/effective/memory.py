@@ -4,15 +4,30 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsv4deploy.model.effective import Basis
-from dsv4deploy.model.rule import Ask
+from dsv4deploy.model.rule import Ask, known
 from dsv4deploy.stages.effective.kernels import SM100, SM120
 from dsv4deploy.stages.releases import since
 from dsv4deploy.stages.situation import Decided, Resolver
-from dsv4deploy.stages.traits import known
 
 DSV4_PAGE: Final = 256
 # Pages that a backend insists on, whatever is written (smallest first where several are allowed).
 PAGES: Final = {"flashmla": (64,), "cutlass_mla": (128,), "trtllm_mla": (32, 64), "trtllm_mha": (16, 32, 64)}
+
+
+# Below this memory in GiB: tokens of a prefill chunk, largest decode graph below tp 4, and from tp 4 on.
+TIERS: Final = ((20, 2048, 8, 8), (35, 2048, 24, 80), (60, 4096, 32, 160), (160, 8192, 256, 512))
+LARGEST: Final = (16384, 512, 512)
+TIER_35_SINCE_0_5_20: Final = (4096, 48, 160)
+
+
+def by_memory(ask: Ask) -> tuple[int, int, int]:
+    """What SGLang chooses by the memory of one GPU: prefill chunk, largest decode graph below and from tp 4."""
+    gib = int(ask("fact:gpu_memory_mib")) / 1024
+    for limit, *chosen in TIERS:
+        if gib < limit:
+            newer = limit == 35 and since(ask, "0.5.20")  # noqa: PLR2004 (the one tier that moved)
+            return TIER_35_SINCE_0_5_20 if newer else (chosen[0], chosen[1], chosen[2])
+    return LARGEST
 
 
 def kv_cache_dtype(ask: Ask) -> Decided | None:
@@ -65,9 +80,7 @@ def chunked_prefill_size(ask: Ask) -> Decided | None:
     written = ask("written:chunked_prefill_size")
     groups = ask("trait:attention_groups")
     if written is None:
-        memory = known(ask, "fact:gpu_memory_mib")
-        in_table = memory is not None and 60 * 1024 <= memory < 160 * 1024
-        return Decided(8192 // groups, "the default at 60 to 160 GB", Basis.OBSERVED) if in_table else None
+        return Decided(by_memory(ask)[0] // groups, "the default for this memory, shared by its groups", Basis.OBSERVED)
     if int(written) <= 0 or groups == 1:
         return None
     return Decided(int(written) // groups, f"divided by {groups} groups of DP attention", Basis.OBSERVED)

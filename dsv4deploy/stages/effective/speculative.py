@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsv4deploy.model.effective import Basis
-from dsv4deploy.model.rule import Ask
-from dsv4deploy.stages.releases import since
+from dsv4deploy.model.rule import Ask, known
 from dsv4deploy.stages.situation import Decided, Resolver
-from dsv4deploy.stages.traits import known
 
 DSPARK_BLOCK: Final = 5
 DFLASH_TYPES: Final = {"DFLASH", "DSPARK"}
 DELAY_FROM: Final = 8
+DEFAULT_LIMIT: Final = 48  # running requests, with a draft and nothing written
 
 
 def algorithm(ask: Ask) -> Decided | None:
@@ -50,8 +49,8 @@ def min_free_slots(ask: Ask) -> Decided | None:
     """How many slots must be free before new requests are admitted: DFLASH types set it by themselves."""
     if ask("written:min_free_slots_delay") is not None or ask("written:speculative_algorithm") not in DFLASH_TYPES:
         return None
-    limit = ask("setting:max_running_requests")
-    if limit is None or int(limit) < DELAY_FROM or not since(ask, "0.5.15"):
+    limit = ask("setting:max_running_requests") or DEFAULT_LIMIT
+    if int(limit) < DELAY_FROM:
         return None
     slots = min(4, max(2, (int(limit) + 5) // 6))
     return Decided(slots, f"DFLASH types delay admission from {DELAY_FROM} running requests on")

@@ -1,0 +1,1 @@
+"""Kernels that exist for some compute capabilities only, and what happens on the others."""

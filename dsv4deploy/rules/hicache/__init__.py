@@ -1,0 +1,1 @@
+"""The hierarchical cache in host memory and storage."""

@@ -1,0 +1,1 @@
+"""The type and the pages of the KV cache."""

@@ -1,0 +1,1 @@
+"""What plainly cannot fit, and settings that eat the room that is left."""

@@ -1,0 +1,1 @@
+"""Speculative decoding: drafts that are missing, refused or silently useless."""
