@@ -1,9 +1,9 @@
 """From an imported start to a launch: its arguments as the engine version reads them, each with its place in the file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dsv4deploy.model.argv import ArgvError, Given, MissingFlag
+from dsv4deploy.model.argv import ArgvError, Given, MissingFlag, Parsed
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
@@ -44,8 +44,7 @@ def _headline(command: Command) -> str:
 
 def fitting(command: Command, history: History) -> str:
     """The newest version that has the fewest objections to the arguments: for a start whose version nobody knows."""
-    words = [word.text for word in _known(command, history.at(history.versions[-1])).words]
-    counts = {version: len(parse(words, history.at(version)).errors) for version in history.versions}
+    counts = {version: len(arguments(command, history.at(version)).parsed.errors) for version in history.versions}
     return min(reversed(history.versions), key=lambda version: counts[version])
 
 
@@ -56,9 +55,8 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
         UnknownVersionError: no such release is known, and no catalogue is given.
     """
     catalogue = catalogue or history.at(version or fitting(command, history))
-    known = _known(command, catalogue)
-    parsed = parse([word.text for word in known.words], catalogue, history)
-    settings = {dest: _setting(given, known.words) for dest, given in parsed.given.items()}
+    known = arguments(command, catalogue, history)
+    parsed, settings = known.parsed, known.settings
     variables = {
         name: Variable(name, word.text, place=word.place) for name, word in command.environment.items() if word.known
     }
@@ -83,18 +81,27 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """The arguments whose text is known, and those whose text is not, each with the flag that takes it."""
+class Arguments:
+    """The arguments of a start as the engine reads them.
+
+    Attributes:
+        words: those whose text is known; indices in `parsed` count them.
+        unknown: those whose text is not, each with the flag that takes it (empty if none does).
+        settings: what they say, by dest.
+    """
 
     words: tuple[Word, ...]
     unknown: tuple[tuple[Word, str], ...]
+    parsed: Parsed
+    settings: Mapping[str, Setting]
 
     def open_for(self, error: MissingFlag) -> bool:
         """Whether the flag that seems to be missing may come from what is not known."""
         return any(word.loose or flag in error.flag.names or not flag for word, flag in self.unknown)
 
 
-def _known(command: Command, catalogue: Catalogue) -> _Known:
+def arguments(command: Command, catalogue: Catalogue, history: History | None = None) -> Arguments:
+    """Read the arguments of `command` as the engine of `catalogue` does."""
     words: list[Word] = []
     unknown: list[tuple[Word, str]] = []
     for word in _with_model_flag(command):
@@ -109,7 +116,9 @@ def _known(command: Command, catalogue: Catalogue) -> _Known:
             words.pop()
             name = before
         unknown.append((word, name))
-    return _Known(tuple(words), tuple(unknown))
+    parsed = parse([word.text for word in words], catalogue, history)
+    settings = {dest: _setting(given, words) for dest, given in parsed.given.items()}
+    return Arguments(tuple(words), tuple(unknown), parsed, settings)
 
 
 def _with_model_flag(command: Command) -> Sequence[Word]:
@@ -122,7 +131,12 @@ def _with_model_flag(command: Command) -> Sequence[Word]:
 
 def _setting(given: Given, words: Sequence[Word]) -> Setting:
     place = words[given.words[-1]].place
-    return Setting(given.flag.dest, given.value, given.flag.name, None, place, spelled(given.flag, given.value))
+    try:
+        canonical = spelled(given.flag, given.value)
+    except ValueError:
+        # There is a way to write it, as we see, that no canonical one leads to.
+        canonical = tuple(words[at].text for at in given.words)
+    return Setting(given.flag.dest, given.value, given.flag.name, None, place, canonical)
 
 
 def _place(error: ArgvError, words: Sequence[Word]) -> Place | None:
