@@ -88,13 +88,14 @@ class Command:
     """One start of the engine.
 
     Attributes:
-        entry: `module` (`python -m sglang.launch_server`), `file` (`python .../launch_server.py`), `serve` (`sglang serve`)
-            or `image` (arguments for the entry point of an image that we cannot see).
+        entry: `module` (`python -m sglang.launch_server`), `file` (`python .../launch_server.py`), `serve` (`sglang serve`),
+            `image` (arguments for the entry point of an image that we cannot see) or `arguments` (nothing but them).
         lead: the words up to the first argument (`python3 -u -m sglang.launch_server`).
         argv: the arguments.
         environment: what this file sets for it, by name.
         removed: variables that it takes away (`unset`, `env -u`); `*` stands for all that are inherited.
         outputs: redirections and pipes, as written.
+        env_files: files elsewhere on the node that are sourced first, by absolute path.
         condition: what decides whether it runs at all; empty if it always does.
     """
 
@@ -110,6 +111,7 @@ class Command:
     folder: Word | None = None
     venv: Word | None = None
     limits: Mapping[str, Word] = field(default_factory=dict)
+    env_files: tuple[Word, ...] = ()
     service: Mapping[str, Word] = field(default_factory=dict)
     container: Container | None = None
     condition: str = ""
@@ -119,7 +121,7 @@ class Command:
 class Imported:
     """A launch file, read: every character of it lies in a piece or in a remainder.
 
-    `kind` is `bash`, `docker`, `systemd`, `json` or `compose`; `files` are those that were read, the given one first.
+    `kind` is `bash`, `systemd`, `json` or `compose`; `sources` are the lines of every file read, the given one first.
     """
 
     file: str
@@ -127,4 +129,4 @@ class Imported:
     commands: tuple[Command, ...]
     pieces: tuple[Piece, ...] = ()
     remainder: tuple[Remainder, ...] = ()
-    files: tuple[str, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

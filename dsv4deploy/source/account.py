@@ -1,21 +1,26 @@
 """The account of a launch file: what was understood as what, what was not, and that nothing is missing."""
 
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dsv4deploy.model.imported import Command, Imported, Piece, Remainder
 from dsv4deploy.model.place import Place
-from dsv4deploy.source.bash.bits import Source
+from dsv4deploy.source.bash.bits import Inner, Source
 
 
 @dataclass(slots=True)
 class Account:
-    """Collects while a file is read; `used` are the names of the variables that some word asked for."""
+    """Collects while a file is read.
+
+    `beside` is the folder that further files are looked for in; `used` are the variables that some word asked for.
+    """
 
     commands: list[Command] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     remainder: list[Remainder] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
+    beside: str = ""
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     _covered: dict[Source, list[tuple[int, int]]] = field(default_factory=dict)
     _assigned: list[tuple[str, Remainder]] = field(default_factory=list)
@@ -37,6 +42,16 @@ class Account:
     def opened(self, source: Source) -> None:
         """Every character of `source` will have to be accounted for."""
         self._covered.setdefault(source, [])
+        if not isinstance(source, Inner):
+            self.show(source.file, source.text(0, len(source.data)))
+
+    def show(self, file: str, text: str) -> None:
+        """A file was read; places can point into it."""
+        self.sources.setdefault(file, tuple(text.split("\n")))
+
+    def named(self, path: str) -> str:
+        """How the user would name a file that the launch file names `path`."""
+        return posixpath.normpath(posixpath.join(self.beside, path))
 
     def called(self, function: str) -> None:
         """A function that was left as not called is called after all."""
@@ -56,8 +71,7 @@ class Account:
         reached = {name for command in self.commands for name in command.environment} | self.used
         idle = [left for name, left in self._assigned if name not in reached]
         remainder = tuple(sorted([*self.remainder, *idle], key=lambda left: left.place))
-        files = tuple(dict.fromkeys(self.files))
-        return Imported(file, kind, tuple(self.commands), tuple(self.pieces), remainder, files)
+        return Imported(file, kind, tuple(self.commands), tuple(self.pieces), remainder, self.sources)
 
     def _cover(self, source: Source, start: int, end: int) -> None:
         self._covered.setdefault(source, []).append((start, end))

@@ -72,7 +72,7 @@ class _Lowering:
 
     def say(self, path: KeyPath, names: tuple[str, ...], value: object) -> None:
         """Say `value` with the first of `names` that this version has."""
-        flag = next((known for name in names if (known := self.catalogue.flag(name)) and known.action in _USABLE), None)
+        flag = next((known for name in names if (known := self.catalogue.flag(name)) and known.action in USABLE), None)
         if flag:
             self.said.append(Said(path, _words(flag.name, value, flag)))
         else:
@@ -153,7 +153,7 @@ class _Lowering:
 
 
 # A flag that the parser still knows, only to refuse or to ignore it, expresses nothing.
-_USABLE = {"store", "store-true", "store-false", "store-const", "boolean-optional", "lora-paths"}
+USABLE = {"store", "store-true", "store-false", "store-const", "boolean-optional", "lora-paths"}
 
 
 def _leaves(section: BaseModel, path: KeyPath = ()) -> Iterator[tuple[KeyPath, list[Any], Any]]:

@@ -37,6 +37,7 @@ def _set(shell: "Shell", words: Given, bits: list[Bits]) -> str:
 
 
 def _cd(shell: "Shell", words: Given, _bits: list[Bits]) -> str:
+    words = words[1:] if words and words[0].text == "--" else words
     if len(words) != 1 or words[0].text == "-":
         return ""
     shell.state.folder = words[0]
@@ -80,7 +81,12 @@ def _source(shell: "Shell", words: Given, bits: list[Bits]) -> str:
     if path.endswith("/bin/activate"):
         shell.state.venv = replace(words[0], text=path.removesuffix("/bin/activate"))
         return "virtual environment"
-    return "sourced file" if shell.source_file(path) else ""
+    elsewhere = path.startswith("/") and not (shell.folder and path.startswith(f"{shell.folder}/"))
+    if elsewhere:
+        shell.state.env_files.append(words[0])
+    if shell.source_file(path):
+        return "sourced file"
+    return "sourced file that is not here" if elsewhere else ""
 
 
 BUILTINS: Mapping[str, Builtin] = {

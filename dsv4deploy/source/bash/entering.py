@@ -39,13 +39,13 @@ def enter(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
         entry = starting.Entry("image", (), words)
     if entry is None:
         return _script(shell, given, here)
-    shell.account.commands.append(_command(shell, entry, here))
-    return True
+    return record(shell, entry, here)
 
 
-def _command(shell: "Shell", entry: starting.Entry, here: Here) -> Command:
+def record(shell: "Shell", entry: starting.Entry, here: Here) -> bool:
+    """Note one start of the engine."""
     state, around = shell.state, shell.around
-    return Command(
+    command = Command(
         entry=entry.kind,
         lead=entry.lead,
         argv=entry.argv,
@@ -58,9 +58,12 @@ def _command(shell: "Shell", entry: starting.Entry, here: Here) -> Command:
         folder=state.folder,
         venv=state.venv,
         limits=dict(state.limits),
+        env_files=tuple(state.env_files),
         container=here.container,
         condition=around.condition,
     )
+    shell.account.commands.append(command)
+    return True
 
 
 def _container(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
@@ -89,7 +92,7 @@ def _script(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
     text = path if inline else shell.read(path)
     if text is None or not shell.may_go_deeper:
         return False
-    source = Inner(given[at].bits) if inline else Source(path, text)
+    source = Inner(given[at].bits) if inline else Source(shell.account.named(path), text)
     own = shell.state.exported()
     state = State(
         variables={name: own.get(name) or as_variable(found) for name, found in here.environment.items()},
@@ -97,6 +100,7 @@ def _script(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
         arguments=tuple(one.bits for one in given[at + 1 + inline :]),
         removed=list(shell.state.removed),
         limits=dict(shell.state.limits),
+        env_files=list(shell.state.env_files),
         folder=shell.state.folder,
         venv=shell.state.venv,
     )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statement", "c_style_for_statement"}
+_COMPLAINS = {"echo", "printf", ":", "true", "false"}
+_STOPS = {"exit", "return"}
 _PARTS = {"do_group", "else_clause", "elif_clause", "case_item"}
 _CARRIAGE_RETURN = "lines end in CR LF: bash takes the CR into the last word of each; it is read as if saved with LF"
 _DEEPEST = 8
@@ -73,8 +75,6 @@ class Shell:
         """A shell for a script that is started or sourced here."""
         shell = Shell(source, self.account, state, self.read, self.folder)
         shell.around, shell.starter, shell.depth = self.around, starter, self.depth + 1
-        if not isinstance(source, Inner):
-            self.account.files.append(source.file)
         return shell
 
     def source_file(self, path: str) -> bool:
@@ -84,7 +84,7 @@ class Shell:
         text = self.read(path) if self.may_go_deeper else None
         if text is None:
             return False
-        shell = self.inner(Source(path, text), self.state, self.starter)
+        shell = self.inner(Source(self.account.named(path), text), self.state, self.starter)
         shell.follow()
         if shell.returned:
             self.state.over = ""
@@ -144,6 +144,8 @@ class Shell:
 
     def _conditional(self, node: "Node") -> None:
         parts = [child for child in node.children if child.is_named]
+        if node.type == "if_statement" and self._only_stops(parts[1:]):
+            return self._piece(node, "guard")
         if node.type == "if_statement" and self._is_here(parts[0]) and not {part.type for part in parts} & _PARTS:
             self._piece(parts[0], "test: the file is here")
             return self._block([child for child in node.children if child != parts[0]])
@@ -152,7 +154,7 @@ class Shell:
     def _branch(self, node: "Node", nodes: "Sequence[Node]", why: str) -> None:
         """Something that may or may not happen: what it sets is unknown afterwards, what it starts is listed."""
         before, self.state = self.state, self.state.copy()
-        quiet = Account(used=self.account.used)
+        quiet = Account(beside=self.account.beside, used=self.account.used, sources=self.account.sources)
         loud, self.account = self.account, quiet
         line = node.start_point[0] + 1
         around = replace(self.around, condition=self.around.condition or f"line {line}: {self._line(node)}")
@@ -160,7 +162,6 @@ class Shell:
             self._within(around, self._maybe, child)
         self.account = loud
         loud.commands += quiet.commands
-        loud.files += quiet.files
         for name, variable in self.state.variables.items():
             old = before.variables.get(name)
             if variable != old:
@@ -194,9 +195,22 @@ class Shell:
         self._piece(operator, "separator")
         if operator.type == "&&":
             return self._statement(right)
-        if self._text(right) in {"true", ":"}:
-            return self._piece(right, "message")
+        if self._text(right) in {"true", ":"} or self._only_stops([right]):
+            return self._piece(right, "guard")
         return self._branch(right, [right], f"it runs only if `{self._line(left)}` fails")
+
+    def _only_stops(self, nodes: "Sequence[Node]") -> bool:
+        """Whether they do nothing but complain and end the script: then what follows them happens as if they were not."""
+        commands: list[Node] = []
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            if node.type in {"redirected_statement", "compound_statement"}:
+                waiting += [child for child in node.children if child.is_named and not child.type.endswith("_redirect")]
+            elif node.type != "comment":
+                commands.append(node)
+        names = [self._text(node).split(maxsplit=1)[0] for node in commands if node.type == "command"]
+        return len(names) == len(commands) and set(names) <= _COMPLAINS | _STOPS and bool(set(names) & _STOPS)
 
     def _is_test(self, node: "Node") -> bool:
         if node.type == "command":

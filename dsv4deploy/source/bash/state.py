@@ -33,6 +33,7 @@ class State:
     arguments: tuple[Bits, ...] | None = None
     removed: list[str] = field(default_factory=list)
     limits: dict[str, Word] = field(default_factory=dict)
+    env_files: list[Word] = field(default_factory=list)
     exports_all: bool = False
     folder: Word | None = None
     venv: Word | None = None
@@ -46,6 +47,7 @@ class State:
             functions=dict(self.functions),
             removed=list(self.removed),
             limits=dict(self.limits),
+            env_files=list(self.env_files),
         )
 
     def set(self, name: str, variable: Variable) -> None:

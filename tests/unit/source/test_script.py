@@ -153,7 +153,7 @@ def test_a_guard_for_a_file_that_is_here_holds() -> None:
     away = read(text)
     assert {name: word.text for name, word in only(here).environment.items()} == {"X": "1", "Y": "2"}
     assert not only(away).environment
-    assert here.files == ("launch.sh", "./x.env", "y.env")
+    assert list(here.sources) == ["launch.sh", "x.env", "y.env"]
 
 
 def test_windows_line_ends_are_told() -> None:

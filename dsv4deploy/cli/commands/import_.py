@@ -1,0 +1,82 @@
+"""Turn a launch script, docker run line, systemd unit or JSON argv into a profile.
+
+Example: dsv4deploy import serve.sh --engine 0.5.21 -o profile.yaml
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsv4deploy.cli.options import Format, OutputFormat
+
+GROUP = "Check"
+ORDER = 3
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The launch file.")],
+    *,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; the terminal if left out.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="VERSION", help="SGLang release that it starts.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--command", metavar="N", help="Which start, if the file has several.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the server.")] = None,
+    venv: Annotated[str | None, typer.Option("--venv", metavar="DIR", help="Virtual environment on the node.")] = None,
+    env: Annotated[
+        list[str], typer.Option("--env", metavar="NAME=VALUE", help="A variable that the caller sets; repeatable.")
+    ] = [],  # noqa: B006 (typer copies it)
+    folder: Annotated[str, typer.Option("--folder", metavar="DIR", help="Where the file lies on the node.")] = "",
+    form: OutputFormat = Format.TEXT,
+) -> int:
+    import sys
+
+    from dsv4deploy.flags import history
+    from dsv4deploy.model.history import UnknownVersionError
+    from dsv4deploy.model.trouble import Exit, Trouble
+    from dsv4deploy.rim.texts import Files
+    from dsv4deploy.source.launch_file import imported
+    from dsv4deploy.stages import imported_launch, imported_profile
+    from dsv4deploy.views import imported as views
+    from dsv4deploy.views import profile_text
+
+    known = dict(_pair(one) for one in env)
+    read = imported(Files(), str(file), known, folder)
+    if form is Format.JSON:
+        sys.stdout.write(views.as_json(read))
+        return Exit.FINE
+    start = imported_launch.chosen(read, number)
+    version = engine or imported_profile.version_in_image(start)
+    if version is None:
+        remedy = (
+            f"--engine VERSION; {imported_launch.fitting(start, history())} has the fewest objections to its arguments"
+        )
+        raise Trouble(f"{file} does not say which SGLang it starts", remedy, Exit.USAGE)
+    try:
+        catalogue = history().at(version)
+    except UnknownVersionError as unknown:
+        raise Trouble(str(unknown), f"--engine {unknown.nearest}", Exit.USAGE) from None
+    draft = imported_profile.draft(read, start, catalogue, name=name, venv=venv)
+    text = profile_text.render(draft, str(file))
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        if output.exists():
+            raise Trouble(f"{output} exists", "name another file, or remove it first", Exit.USAGE)
+        output.write_text(text, encoding="utf-8")
+        print(views.summary(draft, str(output)))
+    return Exit.FINE
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from dsv4deploy.model.trouble import Exit, Trouble
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise Trouble(f"--env {text} is no NAME=VALUE", "--env MODEL=/models/x", Exit.USAGE)
+    return name, value

@@ -1,0 +1,213 @@
+"""From an imported start to a launch: its arguments as the engine version reads them, each with its place in the file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dsv4deploy.model.argv import ArgvError, Given, MissingFlag, Parsed
+from dsv4deploy.model.diagnostic import Diagnostic, Level, Related
+from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.history import History
+from dsv4deploy.model.imported import Command, Imported, Word
+from dsv4deploy.model.launch import Launch, Setting, Variable
+from dsv4deploy.model.place import Place
+from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.source.argv import parse, spelled
+from dsv4deploy.stages.launch import Lowered
+
+
+def chosen(imported: Imported, number: int | None = None) -> Command:
+    """The start that is meant: the only one, or the one with this number (from 1).
+
+    Raises:
+        Trouble: there is none, or there are several and no number.
+    """
+    commands = imported.commands
+    if not commands:
+        raise Trouble(f"{imported.file} starts no SGLang server that we can see", _left(imported))
+    if number is not None and not 1 <= number <= len(commands):
+        raise Trouble(f"there is no start {number}", f"choose 1 to {len(commands)}", Exit.USAGE)
+    if number is None and len(commands) > 1:
+        listed = "; ".join(f"{at}: {_headline(command)}" for at, command in enumerate(commands, start=1))
+        raise Trouble(f"{imported.file} starts {len(commands)} servers", f"choose with --command: {listed}", Exit.USAGE)
+    return commands[(number or 1) - 1]
+
+
+def _left(imported: Imported) -> str:
+    first = next(iter(imported.remainder), None)
+    return f"not understood, for instance {first.place}: {first.reason}" if first else ""
+
+
+def _headline(command: Command) -> str:
+    when = f" ({command.condition})" if command.condition else ""
+    return f"line {command.place.line}{when}"
+
+
+def fitting(command: Command, history: History) -> str:
+    """The newest version that has the fewest objections to the arguments: for a start whose version nobody knows."""
+    counts = {version: len(arguments(command, history.at(version)).parsed.errors) for version in history.versions}
+    return min(reversed(history.versions), key=lambda version: counts[version])
+
+
+def launch_of(command: Command, version: str | None, history: History, catalogue: Catalogue | None = None) -> Lowered:
+    """What the start says to the engine `version`; unknown: to the newest version that objects least.
+
+    Raises:
+        UnknownVersionError: no such release is known, and no catalogue is given.
+    """
+    catalogue = catalogue or history.at(version or fitting(command, history))
+    known = arguments(command, catalogue, history)
+    parsed, settings = known.parsed, known.settings
+    variables = {
+        name: Variable(name, word.text, place=word.place) for name, word in command.environment.items() if word.known
+    }
+    told = [
+        *(_unknown_value(word, flag) for word, flag in known.unknown),
+        *(_unknown_value(word, name) for name, word in command.environment.items() if not word.known),
+        *(_shadowed(given, settings[given.flag.dest], known.words) for given in parsed.shadowed),
+        *(
+            _abbreviated(given, known.words)
+            for given in parsed.given.values()
+            if given.spelling not in given.flag.names
+        ),
+        *(_elsewhere(word) for word in command.env_files),
+    ]
+    errors = [error for error in parsed.errors if not (isinstance(error, MissingFlag) and known.open_for(error))]
+    place = command.place
+    return Lowered(
+        Launch(version, settings, variables),
+        tuple(told),
+        tuple((error, _place(error, known.words) or place) for error in errors),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a start as the engine reads them.
+
+    Attributes:
+        words: those whose text is known; indices in `parsed` count them.
+        unknown: those whose text is not, each with the flag that takes it (empty if none does).
+        settings: what they say, by dest.
+    """
+
+    words: tuple[Word, ...]
+    unknown: tuple[tuple[Word, str], ...]
+    parsed: Parsed
+    settings: Mapping[str, Setting]
+
+    def open_for(self, error: MissingFlag) -> bool:
+        """Whether the flag that seems to be missing may come from what is not known."""
+        return any(word.loose or flag in error.flag.names or not flag for word, flag in self.unknown)
+
+
+def arguments(command: Command, catalogue: Catalogue, history: History | None = None) -> Arguments:
+    """Read the arguments of `command` as the engine of `catalogue` does."""
+    words: list[Word] = []
+    unknown: list[tuple[Word, str]] = []
+    for word in _with_model_flag(command):
+        if word.known:
+            words.append(word)
+            continue
+        name = word.text.partition("=")[0] if word.text.startswith("--") and "=" in word.text else ""
+        before = words[-1].text if words else ""
+        flag = catalogue.flag(before)
+        if not name and flag and flag.nargs != 0:
+            # The flag goes with its value: alone it would be an error that nobody made.
+            words.pop()
+            name = before
+        unknown.append((word, name))
+    parsed = parse([word.text for word in words], catalogue, history)
+    settings = {dest: _setting(given, words) for dest, given in parsed.given.items()}
+    return Arguments(tuple(words), tuple(unknown), parsed, settings)
+
+
+def _with_model_flag(command: Command) -> Sequence[Word]:
+    """`sglang serve MODEL` names the model without a flag."""
+    argv = command.argv
+    if command.entry == "serve" and argv and not argv[0].text.startswith("-"):
+        return (replace(argv[0], text="--model-path", needs=()), *argv)
+    return argv
+
+
+def _setting(given: Given, words: Sequence[Word]) -> Setting:
+    place = words[given.words[-1]].place
+    try:
+        canonical = spelled(given.flag, given.value)
+    except ValueError:
+        # There is a way to write it, as we see, that no canonical one leads to.
+        canonical = tuple(words[at].text for at in given.words)
+    return Setting(given.flag.dest, given.value, given.flag.name, None, place, canonical)
+
+
+def _place(error: ArgvError, words: Sequence[Word]) -> Place | None:
+    return words[error.words[-1]].place if error.words else None
+
+
+def _unknown_value(word: Word, name: str) -> Diagnostic:
+    needs = ", ".join(word.needs)
+    what = f"{name} takes its value from" if name else "further arguments come from"
+    return Diagnostic(
+        "unknown-word",
+        Level.NOTE,
+        f"{what} {needs}, which this file does not set",
+        (name,) if name else (),
+        word.place,
+        "not known",
+        _used(word),
+        effect="nothing is said about it: no rule guesses a value",
+        remedy=f"tell it: --env {word.needs[0]}=VALUE" if word.needs[0].isidentifier() else "write the value out",
+    )
+
+
+def _used(word: Word) -> tuple[Related, ...]:
+    return (Related(word.used, "used here"),) if word.used != word.place else ()
+
+
+def _shadowed(given: Given, winner: Setting, words: Sequence[Word]) -> Diagnostic:
+    related = (Related(winner.place, "this one counts"),) if winner.place else ()
+    return Diagnostic(
+        "repeated-flag",
+        Level.NOTE,
+        f"{given.flag.name} is given twice, and the last one counts",
+        (given.flag.name,),
+        words[given.words[-1]].place,
+        "has no effect",
+        related,
+        effect=f"the engine gets {winner.value}",
+        evidence=("enforced: argparse keeps the last value",),
+        remedy="remove the first one",
+    )
+
+
+def _is_doubtful(given: Given, history: History) -> bool:
+    """Whether the flag is abbreviated, and the newest version would not take the abbreviation for one flag."""
+    newest = history.at(history.versions[-1]).spellings
+    longer = {flag.dest for spelling, flag in newest.items() if spelling.startswith(given.spelling)}
+    return given.spelling not in given.flag.names and given.spelling not in newest and len(longer) != 1
+
+
+def _abbreviated(given: Given, words: Sequence[Word]) -> Diagnostic:
+    return Diagnostic(
+        "abbreviated-flag",
+        Level.NOTE,
+        f"{given.spelling} is read as {given.flag.name}",
+        (given.flag.name,),
+        words[given.words[0]].place,
+        "abbreviated",
+        effect="a newer engine version has several flags that start like this, or none, and refuses it",
+        evidence=("enforced: argparse accepts a prefix only while it is unique",),
+        remedy=f"write {given.flag.name}",
+    )
+
+
+def _elsewhere(word: Word) -> Diagnostic:
+    return Diagnostic(
+        "env-file-elsewhere",
+        Level.NOTE,
+        f"{word.text} is sourced first",
+        (),
+        word.place,
+        "a file of the node",
+        effect="what it sets there is not seen here unless the same file is here",
+        remedy="validate where the file is, or put a copy beside the script",
+    )

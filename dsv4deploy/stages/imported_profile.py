@@ -1,0 +1,472 @@
+"""From an imported start to a profile: typed fields where the profile has them, `args` and `env` for the rest.
+
+Nothing is dropped: what has no place in a profile is listed with its reason.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from dsv4deploy.model.argv import ArgvError
+from dsv4deploy.model.document import KeyPath
+from dsv4deploy.model.flag import Catalogue
+from dsv4deploy.model.imported import Command, Imported, Remainder, Sure, Word
+from dsv4deploy.model.launch import Json, Setting
+from dsv4deploy.model.place import Place
+from dsv4deploy.model.profile import Env, Profile, Says
+from dsv4deploy.stages.imported_launch import Arguments, arguments
+from dsv4deploy.stages.launch import USABLE
+from dsv4deploy.stages.render import CACHE, CACHES
+
+SECRETS = {"api_key": "server.api_key_file", "admin_api_key": "server.admin_api_key_file"}
+_FLAG_NAME = re.compile(r"--[A-Za-z0-9][A-Za-z0-9_-]*")
+_CACHE = re.compile(r"(?P<parent>/.+)/[0-9a-f]{12}/(?P<kind>\w+)")
+_PYTHON = re.compile(r"(?P<venv>/.+)/bin/(?:python[\d.]*|sglang)")
+_TAG_VERSION = re.compile(r":v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:-|@|$)")
+# The service does what these were for.
+_SUPERVISES = {"exec", "nohup", "setsid", "env", "command", "sudo", "gosu", "tini", "dumb-init", "unbuffer", "time"}
+_LAUNCHERS = {"numactl", "taskset", "nice", "ionice", "chrt", "stdbuf"}
+_RENDERED_OPTIONS = {
+    ("rm", "true"), ("init", "true"), ("detach", "true"), ("interactive", "true"), ("tty", "true"),
+    ("ipc", "host"), ("network", "host"), ("gpus", "all"), ("ulimit", "memlock=-1"), ("ulimit", "stack=67108864"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value of the profile, and where it was found."""
+
+    path: KeyPath
+    value: Any
+    place: Place | None = None
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A profile as far as a launch file says it.
+
+    Attributes:
+        entries: its values, in the order of the profile.
+        missing: what a profile needs and the file does not say, by key path.
+        left: what was understood but has no place in a profile, and what was not understood.
+    """
+
+    entries: tuple[Entry, ...]
+    missing: tuple[str, ...]
+    left: tuple[Remainder, ...]
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The values as a profile file would have them."""
+        return _tree(self.entries)
+
+
+def draft(
+    imported: Imported, command: Command, catalogue: Catalogue, *, name: str | None = None, venv: str | None = None
+) -> Draft:
+    """The profile that starts the same server with the engine version of `catalogue`."""
+    drafting = _Drafting(imported, command, catalogue, arguments(command, catalogue))
+    drafting.engine(venv)
+    drafting.settings()
+    drafting.environment()
+    drafting.service()
+    drafting.around()
+    drafting.add(("name",), name or drafting.own_name())
+    drafting.settle()
+    missing = [] if drafting.has(("engine", "venv")) or drafting.has(("engine", "container")) else ["engine.venv"]
+    missing += [] if drafting.has(("model", "path")) else ["model.path"]
+    left = sorted([*imported.remainder, *drafting.left], key=lambda one: one.place)
+    return Draft(_in_order(drafting.entries.values()), tuple(missing), tuple(left))
+
+
+def version_in_image(command: Command) -> str | None:
+    """The release that the tag of the image names (`lmsysorg/sglang:v0.5.13-cu129`)."""
+    image = command.container.image.text if command.container and command.container.image else ""
+    found = _TAG_VERSION.search(image)
+    return found[1] if found else None
+
+
+@dataclass(slots=True)
+class _Drafting:
+    imported: Imported
+    command: Command
+    catalogue: Catalogue
+    said: Arguments
+    entries: dict[KeyPath, Entry] = field(default_factory=dict)
+    left: list[Remainder] = field(default_factory=list)
+
+    def add(self, path: KeyPath, value: object, word: Word | None = None, place: Place | None = None) -> None:
+        """Say one value."""
+        remark = "unless the caller sets it otherwise" if word and word.sure is Sure.DEFAULT else ""
+        self.entries[path] = Entry(path, value, place or (word.place if word else None), remark)
+
+    def has(self, path: KeyPath) -> bool:
+        """Whether a value at or below `path` was said."""
+        return any(known[: len(path)] == path for known in self.entries)
+
+    def leave(self, words: Sequence[Word], reason: str) -> None:
+        """Name what has no place in a profile."""
+        if words:
+            self.left.append(Remainder(" ".join(word.text for word in words), words[0].place, reason))
+
+    # Engine.
+
+    def engine(self, venv: str | None) -> None:
+        """Release, virtual environment or image, entry point."""
+        self.add(("engine", "version"), self.catalogue.version)
+        if self.command.entry == "serve":
+            self.add(("engine", "entry"), "serve")
+        if self.command.container:
+            return self._container()
+        lead = self.command.lead
+        found = _PYTHON.fullmatch(lead[0].text) if lead and lead[0].known else None
+        if venv:
+            self.add(("engine", "venv"), venv)
+        elif found:
+            self.add(("engine", "venv"), found["venv"], lead[0])
+        elif self.command.venv and self.command.venv.known:
+            self.add(("engine", "venv"), self.command.venv.text, self.command.venv)
+        return self.leave([word for word in lead[1:-2] if word.text != "-u"], "an option of the interpreter")
+
+    def _container(self) -> None:
+        container = self.command.container
+        if container is None or container.image is None:
+            return
+        self.add(("engine", "container", "image"), container.image.text, container.image)
+        if self.command.lead and self.command.lead[0].text not in {"python3", "sglang"}:
+            self.add(("engine", "container", "python"), self.command.lead[0].text, self.command.lead[0])
+        for name, word in container.options:
+            self._option(name, word)
+
+    def _option(self, name: str, word: Word) -> None:
+        devices = re.fullmatch(r'"?device=([^"]+)"?', word.text) if name == "gpus" else None
+        if name in {"env", "env-file", "entrypoint"} or (name, word.text) in _RENDERED_OPTIONS:
+            return
+        if devices:
+            self.add(("hardware", "devices"), _devices(devices[1]), word)
+        elif name == "shm-size":
+            self.add(("engine", "container", "shm_size"), word.text.lower(), word)
+        elif name == "name":
+            self.add(("name",), word.text, word)
+        elif name == "volume" and (mount := re.fullmatch(r"(/[^:]*):(/[^:]*?)(:ro)?", word.text)) and word.known:
+            mounts = self.entries.get(("engine", "container", "mounts"))
+            self.add(("engine", "container", "mounts"), {**(mounts.value if mounts else {}), mount[1]: mount[2]}, word)
+            if not mount[3]:
+                self.leave([word], "mounts of a profile are read-only, this one is not")
+        else:
+            self.left.append(Remainder(f"--{name} {word.text}", word.place, "no field of a profile says it"))
+
+    # Settings.
+
+    def settings(self) -> None:
+        """Every argument that the engine understands, and those that it does not."""
+        said = dict(self.said.settings)
+        self._attention_dp(said)
+        self._graphs(said)
+        for setting in said.values():
+            self._setting(setting)
+        for error in self.said.parsed.errors:
+            self._error(error)
+        for word, flag in self.said.unknown:
+            self.leave([word], f"{flag or 'an argument'}: not known here, needs {', '.join(word.needs)}")
+        for given in self.said.parsed.shadowed:
+            self.leave([self.said.words[at] for at in given.words], "given again later, and the last one counts")
+
+    def _attention_dp(self, said: dict[str, Setting]) -> None:
+        size = said.get("dp_size")
+        if self.catalogue.flag("--attn-dp-size"):
+            own = said.pop("attn_dp_size", None)
+            if own:
+                self.add(("parallel", "attention_dp"), own.value, place=own.place)
+        elif size and "enable_dp_attention" in said:
+            del said["dp_size"], said["enable_dp_attention"]
+            self.add(("parallel", "attention_dp"), size.value, place=size.place)
+
+    def _graphs(self, said: dict[str, Setting]) -> None:
+        """The old switches, in versions where the profile's own fields become them."""
+        for phase, dest in (("decode", "disable_cuda_graph"), ("prefill", "disable_piecewise_cuda_graph")):
+            if dest in said and not self.catalogue.flag(f"--cuda-graph-backend-{phase}"):
+                self.add(("cuda_graph", phase, "enabled"), False, place=said.pop(dest).place)
+
+    def _setting(self, setting: Setting) -> None:
+        if setting.dest in SECRETS:
+            return self._secret(setting)
+        path, when = _fields(self.catalogue).get(setting.dest, ((), True))
+        if path and not isinstance(setting.value, bool):
+            return self.add(path, _plain(setting.value), self._word(setting), setting.place)
+        if path and setting.value is True:
+            return self.add(path, when, place=setting.place)
+        return self._argument(setting)
+
+    def _secret(self, setting: Setting) -> None:
+        reason = f"a secret: write it to a file of mode 0600 on the node and name that as {SECRETS[setting.dest]}"
+        self.left.append(Remainder(f"{setting.flag} ...", setting.place or self.command.place, reason))
+
+    def _argument(self, setting: Setting) -> None:
+        """A flag that no field says, by its own name."""
+        if setting.words:
+            value = _argument_value(setting)
+            self.add(("args", setting.flag.removeprefix("--")), value, self._word(setting), setting.place)
+
+    def _word(self, setting: Setting) -> Word | None:
+        return next((word for word in self.said.words if word.place == setting.place), None)
+
+    def _error(self, error: ArgvError) -> None:
+        words = [self.said.words[at] for at in error.words]
+        name, equals, joined = words[0].text.partition("=") if words else ("", "", "")
+        if not _FLAG_NAME.fullmatch(name) or name in {"--help", "--api-key", "--admin-api-key"}:
+            return self.leave(words, "the engine takes it for no argument")
+        values = [joined] if equals else [word.text for word in words[1:]]
+        value: Any = True if not values else values[0] if len(values) == 1 else values
+        return self.add(("args", name.removeprefix("--")), value, words[-1])
+
+    # Environment.
+
+    def environment(self) -> None:
+        """Variables: typed ones, those of NCCL, and the rest; files of the node."""
+        variables = dict(self.command.environment)
+        self._node_file(variables)
+        self._caches(variables)
+        self._cards(variables)
+        for name, word in variables.items():
+            path = _variables().get(name) or (*_section(name), name)
+            if word.known:
+                self.add(path, _variable_value(path, word.text), word)
+            else:
+                self.leave([word], f"{name}: not known here, needs {', '.join(word.needs)}")
+        for name in self.command.removed:
+            self.left.append(
+                Remainder(f"unset {name}", self.command.place, "a profile sets variables and removes none")
+            )
+
+    def _node_file(self, variables: dict[str, Word]) -> None:
+        for at, word in enumerate(self.command.env_files):
+            if at:
+                self.leave([word], "a profile has one file that is sourced first: nccl.env_file")
+                continue
+            self.add(("nccl", "env_file"), word.text, word)
+            for name in [name for name, found in variables.items() if found.place.file == word.text]:
+                del variables[name]
+
+    def _caches(self, variables: dict[str, Word]) -> None:
+        """What a rendered start adds for the caches of kernels comes back by itself."""
+        for name, kind in CACHES.items():
+            found = _CACHE.fullmatch(variables[name].text) if name in variables else None
+            if found and found["kind"] == kind:
+                word = variables.pop(name)
+                if found["parent"] != CACHE:
+                    self.add(("service", "cache"), found["parent"], word)
+
+    def _cards(self, variables: dict[str, Word]) -> None:
+        order, cards = variables.get("CUDA_DEVICE_ORDER"), variables.get("CUDA_VISIBLE_DEVICES")
+        if order and cards and order.text == "PCI_BUS_ID" and (devices := _devices(cards.text)):
+            del variables["CUDA_DEVICE_ORDER"], variables["CUDA_VISIBLE_DEVICES"]
+            self.add(("hardware", "devices"), devices, cards)
+
+    # Service.
+
+    def service(self) -> None:
+        """Programs in front, limits, and what a unit says."""
+        launcher: list[str] = []
+        for prefix in self.command.prefixes:
+            user = _user(prefix.words) if prefix.name in {"sudo", "gosu"} else None
+            if user:
+                self.add(("service", "user"), user.text, user)
+            if prefix.name in _LAUNCHERS and all(word.known for word in prefix.words):
+                launcher += [word.text for word in prefix.words]
+                self.add(("service", "launcher"), launcher, prefix.words[0])
+            elif prefix.name not in _SUPERVISES:
+                self.leave(prefix.words, "the service starts the engine without it")
+        for name, word in {**self.command.limits, **self.command.service}.items():
+            self._directive(name, word)
+
+    def _directive(self, name: str, word: Word) -> None:
+        if name not in _DIRECTIVES:
+            return self.left.append(Remainder(f"{name} {word.text}", word.place, "no field of a profile says it"))
+        found = _DIRECTIVES[name]
+        value = found.read(word.text) if found else None
+        if found and value is not None and word.known:
+            return self.add(found.path, value, word) if value != found.default else None
+        return self.leave([word], f"{name}: a profile cannot say this value") if found else None
+
+    def around(self) -> None:
+        """Where the output goes, where it runs, and whether it runs."""
+        for output in self.command.outputs:
+            reason = "the service keeps the output: service.log says where"
+            self.left.append(Remainder(output.role, output.place, reason))
+        if self.command.condition:
+            reason = "the start depends on it; the profile always starts"
+            self.left.append(Remainder(self.command.condition, self.command.place, reason))
+        folder = self.command.folder
+        if folder and folder.text and "the folder of the script" not in folder.needs:
+            self.leave([folder], "the service runs in the folder of its release; relative paths must become absolute")
+
+    def own_name(self) -> str:
+        """A name for the server, from the name it serves under or its model's folder."""
+        if ("name",) in self.entries:
+            return str(self.entries["name",].value)
+        found = self.entries.get(("model", "served_name")) or self.entries.get(("model", "path"))
+        text = str(found.value).rstrip("/").rpartition("/")[2].lower() if found else ""
+        return re.sub(r"[^a-z0-9]+", "-", text)[:40].strip("-") or "server"
+
+    def settle(self) -> None:
+        """Move what a typed field refuses to `args` or `env`, where the engine's own rules judge it."""
+        for path in _refused(_tree(self.entries.values())):
+            entry = self.entries.get(path)
+            setting = self._at(path)
+            variable = next((name for name, own in _variables().items() if own == path), None)
+            if entry and setting:
+                del self.entries[path]
+                self._argument(setting)
+            elif entry and variable:
+                del self.entries[path]
+                word = self.command.environment[variable]
+                self.add((*_section(variable), variable), word.text, word)
+
+    def _at(self, path: KeyPath) -> Setting | None:
+        fields = _fields(self.catalogue)
+        return next((one for one in self.said.settings.values() if fields.get(one.dest, ((),))[0] == path), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Directive:
+    """Where a limit or a setting of a unit goes, how its value is read, and what is so without being said."""
+
+    path: KeyPath
+    read: Callable[[str], Any]
+    default: Any = None
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdigit() else None
+
+
+def _limit(text: str) -> int | str | None:
+    return "infinity" if text in {"infinity", "unlimited"} else _whole(text)
+
+
+def _seconds(text: str) -> int | None:
+    found = re.fullmatch(r"(\d+)\s*(s|sec|min|m|h)?", text)
+    return int(found[1]) * {"min": 60, "m": 60, "h": 3600}.get(found[2] or "s", 1) if found else None
+
+
+# None: a rendered unit has its own, reasoned value.
+_DIRECTIVES: Mapping[str, _Directive | None] = {
+    "User": _Directive(("service", "user"), str, "sglang"),
+    "Group": _Directive(("service", "group"), str),
+    "SupplementaryGroups": _Directive(("service", "groups"), str.split),
+    "nofile": _Directive(("service", "limits", "nofile"), _whole, 1_048_576),
+    "memlock": _Directive(("service", "limits", "memlock"), _limit, "infinity"),
+    "nproc": _Directive(("service", "limits", "tasks"), _limit, "infinity"),
+    "core": _Directive(("service", "limits", "core"), _limit, 0),
+    "Restart": _Directive(("service", "restart", "policy"), str, "on-failure"),
+    "RestartSec": _Directive(("service", "restart", "delay_s"), _seconds, 15),
+    "TimeoutStopSec": _Directive(("service", "timeouts", "stop_s"), _seconds, 120),
+    **dict.fromkeys(
+        ("Type", "KillMode", "LimitNOFILE", "LimitMEMLOCK", "LimitCORE", "TasksMax", "LogRateLimitIntervalSec")
+    ),
+    **dict.fromkeys(("TimeoutStartSec", "TimeoutSec", "WorkingDirectory", "StandardOutput", "StandardError")),
+}
+
+
+def _user(words: Sequence[Word]) -> Word | None:
+    options = [at for at, word in enumerate(words[:-1]) if word.text in {"-u", "--user"}]
+    return words[options[-1] + 1] if options else None
+
+
+def _devices(text: str) -> list[int | str]:
+    return [int(part) if part.isdigit() else part for part in text.split(",") if part]
+
+
+def _section(name: str) -> KeyPath:
+    return ("nccl", "env") if name.startswith(("NCCL_", "GLOO_")) else ("env",)
+
+
+def _variable_value(path: KeyPath, text: str) -> Any:  # noqa: ANN401 (whatever the field holds)
+    """The value for a typed field; the text itself where the field would write it in another way."""
+    if path[0] == "env" or path[:2] == ("nccl", "env"):
+        return text
+    kinds = str(_leaves()[path].annotation)
+    if "bool" in kinds:
+        return {"1": True, "0": False}.get(text, text)
+    return int(text) if "int" in kinds and re.fullmatch(r"0|[1-9]\d{0,17}", text) else text
+
+
+def _plain(value: Json) -> Any:  # noqa: ANN401 (whatever YAML holds)
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _argument_value(setting: Setting) -> Any:  # noqa: ANN401 (whatever YAML holds)
+    values = [setting.words[0].partition("=")[2]] if "=" in setting.words[0] else list(setting.words[1:])
+    if not values:
+        return not setting.words[0].startswith("--no-")
+    value = setting.value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    return values[0] if len(values) == 1 and not isinstance(value, tuple) else values
+
+
+@cache
+def _leaves() -> Mapping[KeyPath, Any]:
+    return dict(_walk(Profile, ()))
+
+
+def _walk(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    for name, info in model.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _walk(info.annotation, (*path, name))
+        else:
+            yield (*path, name), info
+
+
+@cache
+def _variables() -> Mapping[str, KeyPath]:
+    return {note.name: path for path, info in _leaves().items() for note in info.metadata if isinstance(note, Env)}
+
+
+def _fields(catalogue: Catalogue) -> Mapping[str, tuple[KeyPath, bool]]:
+    """Which field says a dest in this version, and the value of a boolean field that does."""
+    found: dict[str, tuple[KeyPath, bool]] = {}
+    for path, info in _leaves().items():
+        for note in info.metadata:
+            if isinstance(note, Says):
+                flags = (catalogue.flag(name) for name in note.flags)
+                flag = next((known for known in flags if known and known.action in USABLE), None)
+                if flag:
+                    found.setdefault(flag.dest, (path, note.when))
+    return found
+
+
+def _tree(entries: Iterable[Entry]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for entry in entries:
+        inner = tree
+        for step in entry.path[:-1]:
+            inner = inner.setdefault(step, {})
+        inner[entry.path[-1]] = entry.value
+    return tree
+
+
+def _refused(tree: dict[str, Any]) -> set[KeyPath]:
+    try:
+        Profile.model_validate(tree)
+    except ValidationError as refused:
+        known = _leaves()
+        locations = [error["loc"] for error in refused.errors()]
+        return {loc[:length] for loc in locations for length in range(len(loc) + 1) if loc[:length] in known}
+    return set()
+
+
+def _in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The order of the profile's fields; free names in the order in which they were found."""
+    order = {path: at for at, path in enumerate(_leaves())}
+
+    def rank(entry: Entry) -> int:
+        return next(order[entry.path[:end]] for end in range(len(entry.path), 0, -1) if entry.path[:end] in order)
+
+    return tuple(sorted(entries, key=rank))
