@@ -11,10 +11,16 @@ def test_the_page_in_docs_is_what_the_program_says_now() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python -m tests.boots.table"
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.what == "tokens of the logged pool"], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.what == "tokens of the logged pool"], ids=lambda row: row.name
+)
 def test_cache_arithmetic_is_exact(row: Row) -> None:
     # Logs print the pool to 0.01 GiB, and one of them only what was free before and after.
     assert abs(row.error) < 0.4
+
+
+def test_starts_of_the_real_engine_on_a_cpu_are_within_five_percent() -> None:
+    assert max(abs(row.error) for row in ROWS if row.what == "tokens of the real SGLang on a CPU") < 5
 
 
 def test_end_to_end_the_median_error_is_within_ten_percent() -> None:
