@@ -24,4 +24,5 @@ def test_results_are_in_order_and_hold_every_outcome(one: Interval, other: Inter
 
 def test_sums_and_constructors() -> None:
     assert total([exactly(1), between(2, 4)]) == Interval(3, 4, 5)
+    assert Interval(-5, 1, 9).at_least(0) == Interval(0, 1, 9)
     assert exactly(10).widened(0.5, 2) == Interval(5, 10, 20)

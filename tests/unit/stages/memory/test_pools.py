@@ -1,5 +1,7 @@
 """Bytes a token and fixed states, against figures of public logs and of the engine's own arithmetic."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from dsv4deploy.model.checkpoint import Geometry
@@ -26,8 +28,8 @@ QWEN35 = Geometry(
 )
 
 
-def pool(shape: Geometry, version: str | None, **settings: object) -> Pool:
-    return pool_of(shape, read_launch(version, settings, Facts(), shape))
+def pool(shape: Geometry, version: str | None, settings: Mapping[str, object] | None = None, **more: object) -> Pool:
+    return pool_of(shape, read_launch(version, {**(settings or {}), **more}, Facts(), shape))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_bytes_per_token_of_deepseek_v4_by_release(
     shape: Geometry, version: str, plain: float, speculative: float
 ) -> None:
     assert pool(shape, version).per_token.likely == pytest.approx(plain, abs=0.1)
-    assert pool(shape, version, **SPECULATION).per_token.likely == pytest.approx(speculative, abs=0.1)
+    assert pool(shape, version, SPECULATION).per_token.likely == pytest.approx(speculative, abs=0.1)
 
 
 @pytest.mark.parametrize(("version", "expected"), [("0.5.13", 32781.44), ("0.5.15.post1", 13735.04)])
@@ -66,9 +68,9 @@ def test_states_of_requests_of_deepseek_v4(
     shape: Geometry, requests: int | None, plain: float, speculative: float
 ) -> None:
     asked: dict[str, object] = {} if requests is None else {"max_running_requests": requests}
-    assert pool(shape, "0.5.16", **asked).fixed.likely / GIB == pytest.approx(plain, abs=0.01)
-    assert pool(shape, "0.5.16", **asked, **SPECULATION).fixed.likely / GIB == pytest.approx(speculative, abs=0.01)
-    assert pool(shape, "0.5.14", **asked).fixed == exactly(0)
+    assert pool(shape, "0.5.16", asked).fixed.likely / GIB == pytest.approx(plain, abs=0.01)
+    assert pool(shape, "0.5.16", {**asked, **SPECULATION}).fixed.likely / GIB == pytest.approx(speculative, abs=0.01)
+    assert pool(shape, "0.5.14", asked).fixed == exactly(0)
 
 
 def test_requests_are_shared_out_under_attention_data_parallelism() -> None:
@@ -112,7 +114,7 @@ def test_tp_does_not_divide_a_latent_cache(tp: int) -> None:
     ],
 )
 def test_bytes_per_token_of_mla(shape: Geometry, settings: dict[str, object], low: int, high: int) -> None:
-    assert (pool(shape, "0.5.20", **settings).per_token.low, pool(shape, "0.5.20", **settings).per_token.high) == (
+    assert (pool(shape, "0.5.20", settings).per_token.low, pool(shape, "0.5.20", settings).per_token.high) == (
         low,
         high,
     )
