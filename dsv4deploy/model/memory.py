@@ -42,6 +42,10 @@ class Interval:
         """The ends times a factor each, the likeliest as it is."""
         return Interval(self.low * low, self.likely, self.high * high)
 
+    def at_least(self, least: float) -> "Interval":
+        """No end below `least`."""
+        return Interval(max(self.low, least), max(self.likely, least), max(self.high, least))
+
 
 NOTHING = Interval(0, 0, 0)
 

@@ -19,6 +19,10 @@ def test_cache_arithmetic_is_exact(row: Row) -> None:
     assert abs(row.error) < 0.4
 
 
+def test_starts_of_the_real_engine_on_a_cpu_are_within_five_percent() -> None:
+    assert max(abs(row.error) for row in ROWS if row.what == "tokens of the real SGLang on a CPU") < 5
+
+
 def test_end_to_end_the_median_error_is_within_ten_percent() -> None:
     assert middle_error(ROWS, "tokens end to end") < 10
 

@@ -35,7 +35,7 @@ def free_before(inputs: Inputs) -> Term | None:
     card = exactly(facts.gpu_memory_mib * MIB)
     used = exactly(max(facts.gpu_memory_used_mib or (0,)) * MIB)
     overhead = OVERHEAD_UNIFIED if facts.unified_memory else OVERHEAD if launch.tp > 1 else OVERHEAD_ALONE
-    amount = card - used - overhead.scaled(GIB)
+    amount = (card - used - overhead.scaled(GIB)).at_least(0)
     source = f"{facts.gpu_memory_mib} MiB of the card, less {overhead.low:g} to {overhead.high:g} GiB for driver, context and NCCL"
     if used.high:
         source += f", less {used.high / GIB:.1f} GiB used by others"
@@ -74,7 +74,7 @@ def default_fraction(card_mib: int, launch: Launched, *, mla: bool = False) -> f
     if launch.speculative and launch.since(0, 5, 14) is False:
         reserve += 6144 if launch.word("speculative_algorithm") == "STANDALONE" else 4096
     reserve += 2048 if launch.word("moe_a2a_backend") == "deepep" else 0
-    return round((card_mib - reserve) / card_mib, 3)
+    return max(0.0, round((card_mib - reserve) / card_mib, 3))
 
 
 def multimodal_reserve(inputs: Inputs) -> Interval:

@@ -140,7 +140,7 @@ def _pool(inputs: Inputs) -> Pool:
     per_token = inputs.measured.bytes_per_token
     if per_token is not None:
         return Pool(NOTHING, exactly(per_token), "pool and tokens of a first start", Sure.MEASURED)
-    return pool_of(inputs.shape, inputs.launch)
+    return pool_of(inputs.shape, inputs.launch, inputs.facts.model.architectures)
 
 
 def _needs(inputs: Inputs) -> tuple[str, ...]:

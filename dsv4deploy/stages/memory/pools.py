@@ -25,6 +25,33 @@ FP4 = 0.5 + 1 / 16
 V4_LAYOUTS: tuple[Release, ...] = ((0, 5, 12), (0, 5, 13), (0, 5, 15), (0, 5, 21))
 V4_RATIO, OTHER_RATIO = 0.1, 0.8
 STATE_RATIO = 0.9
+# Only these keep windowed layers in a pool of their own; every other model pays full length in each layer. Read in
+# 0.5.23, and run there: a Gemma 3 with five windowed layers of six paid for all six.
+WINDOWED = frozenset(
+    [
+        "BeamForCausalLM",
+        "DiffusionGemmaForBlockDiffusion",
+        "EmbeddingGemma2Model",
+        "Gemma4ForCausalLM",
+        "Gemma4ForConditionalGeneration",
+        "Gemma4UnifiedForConditionalGeneration",
+        "GptOssForCausalLM",
+        "GraniteMoeSWAForCausalLM",
+        "GraniteSWAForCausalLM",
+        "IQuestQ1ForCausalLM",
+        "InklingForConditionalGeneration",
+        "LagunaForCausalLM",
+        "Llama4ForConditionalGeneration",
+        "MellumForCausalLM",
+        "MiMoV2FlashForCausalLM",
+        "MiMoV2ForCausalLM",
+        "MuseGlimmerForCausalLM",
+        "MuseGlimmerForConditionalGeneration",
+        "Step3p5ForCausalLM",
+        "Step3p7ForConditionalGeneration",
+        "UnlimitedOCRForCausalLM",
+    ]
+)
 INDEX_KEY = 132
 
 
@@ -53,7 +80,7 @@ class Pool:
         return Interval(*(_whole_pages(count, page, most) for count in counts))
 
 
-def pool_of(shape: Geometry, launch: Launched) -> Pool:
+def pool_of(shape: Geometry, launch: Launched, architectures: tuple[str, ...] | None = None) -> Pool:
     """How the pool of a model of this shape is spent.
 
     Raises:
@@ -64,7 +91,7 @@ def pool_of(shape: Geometry, launch: Launched) -> Pool:
     if shape.attention == "mla":
         return _mla(shape, launch)
     if shape.attention == "gqa":
-        return _gqa(shape, launch)
+        return _gqa(shape, launch, _windowed(shape, launch, architectures))
     raise MissingError("attention")
 
 
@@ -146,12 +173,19 @@ def _dsa_cell(raw: float, scaled: int, launch: Launched) -> Interval:
     return exactly(scaled) if all(backends) else between(raw, scaled)
 
 
-def _gqa(shape: Geometry, launch: Launched) -> Pool:
+def _windowed(shape: Geometry, launch: Launched, architectures: tuple[str, ...] | None) -> int:
+    """Layers that have a pool of their own for a window; a model of unknown class is taken to have one."""
+    if launch.flag("disable_hybrid_swa_memory") or (architectures and not WINDOWED.intersection(architectures)):
+        return 0
+    return shape.window_layers or 0
+
+
+def _gqa(shape: Geometry, launch: Launched, windowed: int) -> Pool:
     """Heads divided by attention tp down to one; windowed layers keep a share of the tokens, linear ones a state."""
     layers, kv_heads, width = numbers(shape, "layers", "kv_heads", "head_dim")
     heads = max(1, kv_heads // launch.attention_tp)
     cell = heads * (width + (shape.v_head_dim or width)) * element(launch.kv_dtype)
-    linear, windowed = shape.linear_layers or 0, shape.window_layers or 0
+    linear = shape.linear_layers or 0
     full = _pipeline(layers - linear - windowed, launch) + _draft_layers(shape, launch)
     ratio = OTHER_RATIO if launch.window_ratio is None else launch.window_ratio
     counted = full + ratio * _pipeline(windowed, launch)

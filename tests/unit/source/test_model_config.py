@@ -1,0 +1,80 @@
+"""The shape of a model, from configurations as they are published."""
+
+import pytest
+
+from dsv4deploy.source.model_config import geometry, model_facts, read_config
+
+HYBRID = {
+    "model_type": "qwen3_5_moe",
+    "text_config": {
+        "num_hidden_layers": 60,
+        "full_attention_interval": 4,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 2,
+        "head_dim": 256,
+        "num_experts": 512,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 64,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+        "linear_conv_kernel_dim": 4,
+    },
+}
+
+
+def test_a_hybrid_model_inside_a_multimodal_one() -> None:
+    config = read_config(HYBRID, {})
+    shape = geometry(config)
+    assert (shape.attention, shape.layers, shape.linear_layers, shape.kv_heads, shape.head_dim) == (
+        "gqa",
+        60,
+        45,
+        2,
+        256,
+    )
+    facts = model_facts(config)
+    assert (facts["model_type"], facts["n_routed_experts"], facts["num_key_value_heads"]) == ("qwen3_5_moe", 512, 2)
+
+
+def test_windowed_layers_are_counted_by_kind() -> None:
+    kinds = ["sliding_attention", "full_attention"] * 18
+    shape = geometry(
+        read_config(
+            {"num_hidden_layers": 36, "num_attention_heads": 64, "sliding_window": 128, "layer_types": kinds}, {}
+        )
+    )
+    assert (shape.window, shape.window_layers) == (128, 18)
+
+
+def test_a_window_that_is_switched_off_does_not_count() -> None:
+    tree = {"num_hidden_layers": 2, "num_attention_heads": 4, "sliding_window": 128, "use_sliding_window": False}
+    assert geometry(read_config({**tree, "layer_types": ["sliding_attention"] * 2}, {})).window_layers is None
+
+
+@pytest.mark.parametrize(
+    ("tree", "attention"),
+    [
+        ({"compress_ratios": [0, 4, 128], "num_attention_heads": 64, "kv_lora_rank": 512}, "compressed"),
+        ({"kv_lora_rank": 512, "num_attention_heads": 128}, "mla"),
+        ({"num_attention_heads": 32}, "gqa"),
+        ({}, None),
+    ],
+)
+def test_kind_of_attention(tree: dict[str, object], attention: str | None) -> None:
+    assert geometry(read_config(tree, {})).attention == attention
+
+
+def test_what_is_not_written_stays_unknown_except_what_follows() -> None:
+    shape = geometry(read_config({"num_attention_heads": 8, "hidden_size": 64}, {}))
+    assert (shape.kv_heads, shape.head_dim, shape.experts, shape.layers) == (8, 8, None, None)
+
+
+def test_the_quantization_of_config_json_wins_over_the_file_beside_it() -> None:
+    config = read_config(
+        {"quantization_config": {"quant_method": "fp8"}}, {"quantization": {"quant_algo": "NVFP4", "quant_method": "x"}}
+    )
+    assert model_facts(config)["quant_method"] == "fp8"
+
+
+def test_a_bundled_draft_is_told_by_its_keys() -> None:
+    assert model_facts(read_config({"dspark_config": {}}, {}))["bundled_draft"] == "dspark"
