@@ -176,7 +176,7 @@ def answer(verb: str, document: Answer) -> Answer:
         return _failed(
             verb, "bug", f"{type(bug).__name__}: {bug} ({Path(where.filename).name}:{where.lineno})", "report it"
         )
-    return {"schema": "node/1", "verb": verb, "ok": True, **found}
+    return {"schema": "node/1", "verb": verb, "name": document.get("name"), "ok": True, **found}
 
 
 def main() -> int:

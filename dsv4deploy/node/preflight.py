@@ -162,7 +162,7 @@ def _paths(manifest: dict[str, Any]) -> list[dict[str, str]]:
     if python and os.path.exists(python) and not os.access(python, os.X_OK):
         found += _problem("paths", f"the service user may not run {python}", "give it the right to")
     model = (manifest.get("model") or {}).get("path")
-    if model and os.path.isabs(model):
+    if model and os.path.isabs(model) and not manifest["engine"].get("rehearsal"):
         found += _model(Path(model))
     for path in paths_of(manifest):
         if path not in (python, model) and not os.access(path, os.R_OK):
@@ -180,9 +180,10 @@ def _pinned(env_file: dict[str, Any]) -> list[dict[str, str]]:
 def paths_of(manifest: dict[str, Any]) -> list[str]:
     """Every absolute path of the node that the release reads."""
     secrets = {} if manifest["service"]["supervisor"] == "systemd" else manifest.get("secrets") or {}
+    model = None if manifest["engine"].get("rehearsal") else (manifest.get("model") or {}).get("path")
     named = [
         manifest["engine"].get("python"),
-        (manifest.get("model") or {}).get("path"),
+        model,
         (manifest.get("env_file") or {}).get("path"),
         *secrets.values(),
     ]

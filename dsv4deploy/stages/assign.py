@@ -72,7 +72,10 @@ def overlaps(wanted: Iterable[Wanted]) -> tuple[str, ...]:
     for one in wanted:
         nodes.setdefault(one.node, []).append(one)
     return tuple(
-        told for node, several in nodes.items() for left, right in combinations(several, 2) for told in _both(node, left, right)
+        told
+        for node, several in nodes.items()
+        for left, right in combinations(several, 2)
+        for told in _both(node, left, right)
     )
 
 
@@ -95,4 +98,10 @@ def _ports(one: Wanted) -> set[int]:
 def _texts(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+    return (
+        (value,)
+        if isinstance(value, str)
+        else tuple(map(str, value))
+        if isinstance(value, list | tuple)
+        else (str(value),)
+    )

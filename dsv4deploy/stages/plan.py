@@ -7,7 +7,9 @@ from dsv4deploy.model.observed import Against, Deployment, Observation
 from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
 
 
-def plan(wanted: Sequence[Wanted], seen: Mapping[str, Observation | str], *, gone: frozenset[str] = frozenset()) -> Plan:
+def plan(
+    wanted: Sequence[Wanted], seen: Mapping[str, Observation | str], *, gone: frozenset[str] = frozenset()
+) -> Plan:
     """What has to happen so that every node runs what is wanted there.
 
     Args:
@@ -41,7 +43,9 @@ def _decided(
 ) -> tuple[Action, Sequence[Change]]:
     if has.lock and has.lock.token not in gone:
         lock = has.lock
-        return Action.REFUSE, [Change("lock", f"{lock.who} applies here since {lock.since}, seen {lock.seen_s:.0f} s ago")]
+        return Action.REFUSE, [
+            Change("lock", f"{lock.who} applies here since {lock.since}, seen {lock.seen_s:.0f} s ago")
+        ]
     if against.problems:
         return Action.REFUSE, [
             Change(one.check, f"{one.message}: {one.remedy}" if one.remedy else one.message) for one in against.problems
@@ -61,7 +65,10 @@ def _same_release(has: Deployment) -> tuple[Action, Sequence[Change]]:
         state = (has.unit and has.unit.result) or (has.unit and has.unit.active) or "stopped"
         return Action.START, [*drift, Change("process", f"it does not run ({state})")]
     if has.running.as_written is False:
-        return Action.RESTART, [*drift, Change("process", "what runs is not what the files say: it was started otherwise")]
+        return Action.RESTART, [
+            *drift,
+            Change("process", "what runs is not what the files say: it was started otherwise"),
+        ]
     return (Action.IN_PLACE, drift) if drift else (Action.NONE, ())
 
 
@@ -74,9 +81,11 @@ def differences(wanted: Wanted, has: Deployment) -> list[Change]:
     ]
     before = {entry["path"]: entry for entry in old.get("files") or ()}
     after = {entry["path"]: entry for entry in new.get("files") or ()}
-    for path in sorted(before.keys() | after.keys()):
-        if before.get(path) != after.get(path):
-            found.append(Change(path, _why(path, before, after), has.texts.get(path), wanted.texts.get(path)))
+    found += [
+        Change(path, _why(path, before, after), has.texts.get(path), wanted.texts.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    ]
     return found or [Change("manifest", "the profile says something that no file shows")]
 
 

@@ -32,7 +32,8 @@ def test_a_request_that_makes_no_sense_is_answered(node: Node, words: list[str],
 
 def test_observe_tells_facts_of_this_machine(node: Node) -> None:
     manifest = bundles.bundle(node.folder / "one", port=node.port)
-    manifest["model"]["path"] = "/no/such"
+    manifest["model"]["path"], manifest["engine"]["rehearsal"] = "/no/such", False
+    manifest["engine"]["version"] = None
     seen = node.do("observe", manifests=[manifest])
     assert seen["facts"]["host_ram_gib"] > 0
     assert seen["wanted"]["flash"]["engine"]["paths_missing"] == ["/no/such"]
