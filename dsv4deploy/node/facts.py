@@ -32,16 +32,10 @@ _PCI_EXPRESS, _ACS = 0x10, 0x0D
 _ROOT_PORT, _DOWNSTREAM_PORT = 4, 6
 
 
-def facts(python: str | None, paths: list[str]) -> dict[str, Any]:
-    """Everything that can be read about cards, engine, host and network.
-
-    `python` is the interpreter of the engine's venv, `paths` are the paths of the profile that must exist.
-    """
+def facts() -> dict[str, Any]:
+    """Everything that can be read about cards, host and network."""
     found: dict[str, Any] = {**_cards(), **_host(), **_pci(), **_network()}
-    if python:
-        found.update(packages(python))
     found["ports_in_use"] = sorted(procs.listening())
-    found["paths_missing"] = [path for path in paths if not os.path.exists(path)]
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -113,7 +107,7 @@ def _host() -> dict[str, Any]:
         "cpu": _first(r"^model name\s*:\s*(.+)$", "/proc/cpuinfo"),
         "host_ram_gib": _gib(memory.get("MemTotal")),
         "host_ram_available_gib": _gib(memory.get("MemAvailable")),
-        "shm_gib": _size_gib("/dev/shm"),  # noqa: S108 (its size is the question)
+        "shm_gib": shm_gib(),
         "memlock": "unlimited" if hard == resource.RLIM_INFINITY else str(hard),
         "nofile": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
@@ -196,9 +190,10 @@ def _gib(kib: str | None) -> float | None:
     return None if kib is None else round(int(kib) / _KIB_PER_GIB, 1)
 
 
-def _size_gib(path: str) -> float | None:
+def shm_gib() -> float | None:
+    """The size of shared memory."""
     try:
-        disk = os.statvfs(path)
+        disk = os.statvfs("/dev/shm")  # noqa: S108 (its size is the question)
     except OSError:
         return None
     return round(disk.f_blocks * disk.f_frsize / (1 << 30), 1)

@@ -20,6 +20,7 @@ from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
 from dsv4deploy.node.preflight import preflight
 from dsv4deploy.node.process import keep
+from dsv4deploy.node.procs import boot_id
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.wait import wait
 
@@ -175,7 +176,7 @@ def answer(verb: str, document: Answer) -> Answer:
         return _failed(
             verb, "bug", f"{type(bug).__name__}: {bug} ({Path(where.filename).name}:{where.lineno})", "report it"
         )
-    return {"schema": "node/1", "verb": verb, "ok": True, **found}
+    return {"schema": "node/1", "verb": verb, "name": document.get("name"), "ok": True, **found}
 
 
 def main() -> int:
@@ -189,10 +190,7 @@ def main() -> int:
     if words[:1] == ["watch"]:
         return _watch(Place(Path(words[1])))
     if words[:1] == ["settle"]:
-        place = Place(Path(words[1]))
-        with held(place, {}):
-            switch.settle(place, block=False)
-        return 0
+        return _settle(Place(Path(words[1])))
     found = _asked(words)
     try:
         print(json.dumps(found, sort_keys=True), flush=True)
@@ -209,6 +207,15 @@ def _asked(words: list[str]) -> Answer:
     except ValueError:
         return _failed(words[0], "broken-upload", "the request did not arrive whole", "try again")
     return answer(words[0], document if isinstance(document, dict) else {})
+
+
+def _settle(place: Place) -> int:
+    """End a trial from before the boot; one of now is left alone, because the run that began it holds the lock."""
+    pending = place.pending()
+    if pending and pending["boot_id"] != boot_id():
+        with held(place, {}):
+            switch.settle(place, block=False)
+    return 0
 
 
 def _watch(place: Place) -> int:

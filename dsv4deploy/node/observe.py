@@ -11,6 +11,7 @@ from dsv4deploy.node import facts, procs, release, wait
 from dsv4deploy.node.files import text
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place, places, root_of
+from dsv4deploy.node.preflight import paths_of, preflight
 from dsv4deploy.node.switch import service_of
 
 _STARTS = 3
@@ -20,8 +21,12 @@ _HISTORY = 20
 
 
 def observe(document: dict[str, Any]) -> dict[str, Any]:
-    """Everything a plan needs, in one answer: `facts` unless `"facts": false`, and `deployments` by name."""
-    root, wanted = root_of(document.get("root")), document.get("wanted") or {}
+    """Everything a plan needs, in one answer: facts, `deployments` by name, and what stands against `manifests`.
+
+    `manifests` are those of the bundles that are wanted here; `"facts": false` leaves the facts out.
+    """
+    root, manifests = root_of(document.get("root")), {one["name"]: one for one in document.get("manifests") or []}
+    names = {place.name: place for place in places(root)}
     answer: dict[str, Any] = {
         "changed": False,
         "root": str(root),
@@ -29,11 +34,26 @@ def observe(document: dict[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "boot_id": procs.boot_id(),
         "disk_free_mib": _free_mib(root),
-        "deployments": {place.name: deployment(place, wanted.get(place.name)) for place in places(root)},
+        "deployments": {
+            name: deployment(place, manifests[name]["digest"] if name in manifests else None)
+            for name, place in names.items()
+        },
+        "wanted": {name: _wanted(Place(root / name), manifest, document) for name, manifest in manifests.items()},
     }
     if document.get("facts", True):
-        answer["facts"] = facts.facts(document.get("python"), list(document.get("paths") or []))
+        answer["facts"] = facts.facts()
     return answer
+
+
+def _wanted(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    python = manifest["engine"].get("python")
+    paths = [path for path in paths_of(manifest) if not os.path.exists(path)]
+    found = preflight(place, {**document, "manifest": manifest})
+    return {
+        "engine": {**(facts.packages(python) if python else {}), "paths_missing": paths},
+        "problems": found["problems"],
+        "warnings": found["warnings"],
+    }
 
 
 def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:

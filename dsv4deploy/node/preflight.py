@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from dsv4deploy.node import facts, gpus, procs, release
+from dsv4deploy.node.files import digest
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.switch import current_service, strangers, told
 
@@ -161,9 +162,32 @@ def _paths(manifest: dict[str, Any]) -> list[dict[str, str]]:
     if python and os.path.exists(python) and not os.access(python, os.X_OK):
         found += _problem("paths", f"the service user may not run {python}", "give it the right to")
     model = (manifest.get("model") or {}).get("path")
-    if model and os.path.isabs(model):
+    if model and os.path.isabs(model) and not manifest["engine"].get("rehearsal"):
         found += _model(Path(model))
-    return found
+    for path in paths_of(manifest):
+        if path not in (python, model) and not os.access(path, os.R_OK):
+            found += _problem("paths", f"the service user cannot read {path}", "correct the path or its rights")
+    return found + _pinned(manifest.get("env_file") or {})
+
+
+def _pinned(env_file: dict[str, Any]) -> list[dict[str, str]]:
+    path, wanted = env_file.get("path"), env_file.get("sha256")
+    if not path or not wanted or not os.path.exists(path) or digest(Path(path)) == wanted:
+        return []
+    return _problem("paths", f"{path} is not the file that nccl.env_file_sha256 pins", "look at it, then pin it again")
+
+
+def paths_of(manifest: dict[str, Any]) -> list[str]:
+    """Every absolute path of the node that the release reads."""
+    secrets = {} if manifest["service"]["supervisor"] == "systemd" else manifest.get("secrets") or {}
+    model = None if manifest["engine"].get("rehearsal") else (manifest.get("model") or {}).get("path")
+    named = [
+        manifest["engine"].get("python"),
+        model,
+        (manifest.get("env_file") or {}).get("path"),
+        *secrets.values(),
+    ]
+    return [path for path in named if path and os.path.isabs(path)]
 
 
 def _model(folder: Path) -> list[dict[str, str]]:
@@ -196,7 +220,7 @@ def _whole(shard: Path) -> bool:
 
 def _warnings(manifest: dict[str, Any]) -> list[dict[str, str]]:
     found = []
-    shm = facts.facts(None, []).get("shm_gib")
+    shm = facts.shm_gib()
     if shm is not None and shm < _MIN_SHM_GIB and len(manifest.get("devices") or []) > 1:
         found += _problem(
             "shm", f"shared memory has {shm} GiB; NCCL needs more with several cards", "remount /dev/shm larger"

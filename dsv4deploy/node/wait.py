@@ -19,6 +19,7 @@ _STAGES = (
     ("ready", re.compile(re.escape(READY))),
 )
 _SHOWN = 20
+_WIDEST = 500  # the engine prints all its arguments on one line
 
 
 class Service(Protocol):
@@ -49,7 +50,7 @@ def look(service: Service, manifest: dict[str, Any]) -> dict[str, Any]:
     running = service.running()
     invocation = (running or {}).get("invocation") or service.state().get("invocation")
     lines = service.log(2000, invocation)
-    answer = {"stage": stage(lines), "lines": lines[-_SHOWN:], "pid": None, "invocation": invocation, "class": None}
+    answer = {"stage": stage(lines), "lines": [line[:_WIDEST] for line in lines[-_SHOWN:]], "pid": None, "invocation": invocation, "class": None}
     if running is None:
         return {**answer, "state": "failed", "class": "exit", "ended": service.ended()}
     answer["pid"] = running["pid"]

@@ -21,7 +21,7 @@ _BOOT = (
 _NO_PYTHON = 127
 _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
-    "window_s", "keep", "lines", "holder", "why", "facts", "python", "paths", "wanted", "last",
+    "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last",
 }  # fmt: skip
 _CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune"}
 
@@ -43,6 +43,11 @@ class ActionModule(ActionBase):
         tool = _tool(request.pop("tool", None))
         if "bundle" in request:
             request |= _bundle(Path(request.pop("bundle")), with_files=verb in {"stage", "install"})
+        if "bundles" in request:
+            request["manifests"] = [_manifest(Path(folder)) for folder in request.pop("bundles")]
+        expected = request.pop("expect", {})
+        if request.get("name") in expected:
+            request["expect"] = expected[request["name"]]
         if self._task.check_mode and verb == "wait":
             return {"changed": False, "skipped": True, "state": "ready"}
         if self._task.check_mode and verb in _CHANGING:
@@ -71,11 +76,16 @@ def _tool(path: str | None) -> bytes:
     return build()
 
 
-def _bundle(folder: Path, *, with_files: bool) -> dict[str, Any]:
+def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_bytes())
     except (OSError, ValueError) as error:
         raise AnsibleActionFail(f"{folder} is no rendered bundle: {error}") from None
+    return manifest
+
+
+def _bundle(folder: Path, *, with_files: bool) -> dict[str, Any]:
+    manifest = _manifest(folder)
     request = {"name": manifest["name"], "digest": manifest["digest"]}
     return {**request, "manifest": manifest, **_archive(folder, manifest)} if with_files else request
 
@@ -113,4 +123,7 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
     problems = answer.get("problems") or []
     if problems:
         return {**answer, "failed": True, "msg": "; ".join(one["message"] for one in problems)}
+    if answer.get("state") == "failed":
+        last = next((line for line in reversed(answer.get("lines") or []) if line.strip()), "nothing in its log")
+        return {**answer, "msg": f"{answer.get('ended') or answer['class']} at stage {answer['stage']}: {last}"}
     return answer

@@ -32,8 +32,8 @@ options:
     description: The release meant, in full; for C(rollback) a prefix will do.
     type: str
   expect:
-    description: The release that must be current before a switch.
-    type: str
+    description: The release that must be current before a switch, by name of the deployment.
+    type: dict
   take_over:
     description: Overwrite files that dsv4deploy did not write.
     type: bool
@@ -64,16 +64,10 @@ options:
   facts:
     description: For C(observe), whether to read facts of the node.
     type: bool
-  python:
-    description: For C(observe), the interpreter of the engine's venv.
-    type: str
-  paths:
-    description: For C(observe), paths that must exist.
+  bundles:
+    description: For C(observe), folders of the bundles that are wanted on the node.
     type: list
-    elements: str
-  wanted:
-    description: For C(observe), the digest wanted for each name.
-    type: dict
+    elements: path
   last:
     description: For C(wait), whether this look ends the apply.
     type: bool

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bundles
 import pytest
 from local_node import Node
 
@@ -30,9 +31,13 @@ def test_a_request_that_makes_no_sense_is_answered(node: Node, words: list[str],
 
 
 def test_observe_tells_facts_of_this_machine(node: Node) -> None:
-    facts = node.do("observe", paths=["/", "/no/such"])["facts"]
-    assert facts["paths_missing"] == ["/no/such"]
-    assert facts["host_ram_gib"] > 0
+    manifest = bundles.bundle(node.folder / "one", port=node.port)
+    manifest["model"]["path"], manifest["engine"]["rehearsal"] = "/no/such", False
+    manifest["engine"]["version"] = None
+    seen = node.do("observe", manifests=[manifest])
+    assert seen["facts"]["host_ram_gib"] > 0
+    assert seen["wanted"]["flash"]["engine"]["paths_missing"] == ["/no/such"]
+    assert [one["check"] for one in seen["wanted"]["flash"]["problems"]] == ["model"]
 
 
 @pytest.mark.skipif(not OLD, reason="no other Pythons here")

@@ -1,0 +1,107 @@
+"""Bring every node of an inventory to what its profile says: planned, judged, and undone if it is not healthy.
+
+One node goes first (the canary), then the rest in batches; a failed batch ends it, and the others keep serving.
+
+Example: dsv4deploy apply -i gpu.ini --limit gpu01
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsv4deploy.cli.fleet_options import (
+    AnsibleWords,
+    AskBecomePass,
+    Become,
+    Forks,
+    Inventory,
+    Limit,
+    OptionalProfile,
+    Serial,
+    ShowAnsible,
+    Yes,
+)
+from dsv4deploy.cli.options import Format, OutputFormat, Sets, Variants, Waive
+
+GROUP = "Deploy"
+ORDER = 2
+
+
+def command(
+    profile: OptionalProfile = None,
+    *,
+    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    limit: Limit = None,
+    variant: Variants = [],  # noqa: B006 (likewise)
+    sets: Sets = [],  # noqa: B006 (likewise)
+    waive: Waive = [],  # noqa: B006 (likewise)
+    plan: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="Apply exactly what plan -o wrote.")
+    ] = None,
+    yes: Yes = False,
+    serial: Serial = "1,50%",
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Overwrite files that dsv4deploy did not write.")
+    ] = False,
+    drain: Annotated[
+        str, typer.Option("--drain", metavar="CMD", help="Command on this machine before a node is touched.")
+    ] = "",
+    undrain: Annotated[
+        str, typer.Option("--undrain", metavar="CMD", help="Command on this machine once it is ready.")
+    ] = "",
+    keep: Annotated[int, typer.Option("--keep", min=1, help="How many releases a node keeps.")] = 5,
+    forks: Forks = 16,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
+    ansible: ShowAnsible = False,
+    output_format: OutputFormat = Format.TEXT,
+) -> int:
+    import sys
+
+    from dsv4deploy.cli import applying, fleet, house
+    from dsv4deploy.model.diagnostic import Refused
+    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.rim import plan_file
+    from dsv4deploy.views import plan as view
+
+    as_json = output_format is Format.JSON
+    batches = applying.batches(serial)
+    options = fleet.options(
+        inventory,
+        limit=limit,
+        forks=forks,
+        become=become,
+        ask_become_pass=ask_become_pass,
+        extra=ansible_arg,
+        show=ansible,
+    )
+    with fleet.workshop() as folder:
+        try:
+            ready = (
+                fleet.planned_before(plan_file.read(plan, folder), options, take_over=take_over)
+                if plan
+                else fleet.ready(
+                    folder, options, profile, variants=variant, sets=sets, waive=waive, take_over=take_over
+                )
+            )
+        except Refused as refused:
+            return house.show_refusal(refused, as_json=as_json)
+        sys.stdout.write(view.machine(ready.plan) if as_json else view.render(ready.plan))
+        refused_code = Exit.APPLY_FAILED if ready.plan.refused else Exit.FINE
+        if not ready.plan.work:
+            return refused_code
+        if not applying.agreed(ready.plan, yes=yes):
+            sys.stdout.write("Nothing was changed.\n")
+            return Exit.FINE
+        variables = {
+            "dsv4_serial": batches,
+            "dsv4_take_over": take_over,
+            "dsv4_drain": drain,
+            "dsv4_undrain": undrain,
+            "dsv4_keep": keep,
+        }
+        by_node = ready.by_node(ready.plan.work)
+        code = applying.run("apply", options, ready.plan.work, by_node, variables, gone=ready.gone, as_json=as_json)
+    return max(code, refused_code)

@@ -1,0 +1,75 @@
+"""Show what an apply would change on each node, and why; nothing is touched.
+
+Example: dsv4deploy plan -i gpu.ini
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsv4deploy.cli.fleet_options import (
+    AnsibleWords,
+    AskBecomePass,
+    Become,
+    Forks,
+    Inventory,
+    Limit,
+    OptionalProfile,
+    ShowAnsible,
+)
+from dsv4deploy.cli.options import Format, OutputFormat, Sets, Variants, Waive
+
+GROUP = "Deploy"
+ORDER = 1
+
+
+def command(
+    profile: OptionalProfile = None,
+    *,
+    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    limit: Limit = None,
+    variant: Variants = [],  # noqa: B006 (likewise)
+    sets: Sets = [],  # noqa: B006 (likewise)
+    waive: Waive = [],  # noqa: B006 (likewise)
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="End with 10 if there are changes.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the plan for apply --plan.")
+    ] = None,
+    forks: Forks = 16,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
+    ansible: ShowAnsible = False,
+    output_format: OutputFormat = Format.TEXT,
+) -> int:
+    import sys
+
+    from dsv4deploy.cli import fleet, house
+    from dsv4deploy.model.diagnostic import Refused
+    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.rim import plan_file
+    from dsv4deploy.views import plan as view
+
+    options = fleet.options(
+        inventory,
+        limit=limit,
+        forks=forks,
+        become=become,
+        ask_become_pass=ask_become_pass,
+        extra=ansible_arg,
+        show=ansible,
+    )
+    with fleet.workshop() as folder:
+        try:
+            ready = fleet.ready(folder, options, profile, variants=variant, sets=sets, waive=waive)
+        except Refused as refused:
+            return house.show_refusal(refused, as_json=output_format is Format.JSON)
+        if output:
+            plan_file.write(output, ready.plan, ready.wanted, ready.folders)
+    sys.stdout.write(view.machine(ready.plan) if output_format is Format.JSON else view.render(ready.plan))
+    if ready.plan.refused:
+        return Exit.APPLY_FAILED
+    return Exit.CHANGES if detailed_exitcode and ready.plan.work else Exit.FINE

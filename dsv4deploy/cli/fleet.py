@@ -1,0 +1,296 @@
+"""Builds what commands on nodes work with: inventory, bundles, observations, plan."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dsv4deploy.cli import house
+from dsv4deploy.flow import Asked, Knowledge, Looked, looked_at
+from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.observed import Observation
+from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
+from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import ansible, bundles
+from dsv4deploy.rim.plan_file import Planned
+from dsv4deploy.rim.record import controller, is_gone, who
+from dsv4deploy.rim.texts import Files
+from dsv4deploy.stages.assign import Assignment, Host, assign, overlaps
+from dsv4deploy.stages.plan import plan
+
+_USUAL_PROFILE = "profile.yaml"
+_USUAL_INVENTORY = "inventory.ini"
+# A server that runs takes its own cards and ports, so these say nothing about the profile; preflight looks at who it is.
+_OF_THE_MOMENT = {"gpu_busy", "gpu_memory_used_mib", "ports_in_use", "host_ram_available_gib"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Everything an apply needs: what is wanted, where its files are, what was seen, and the plan."""
+
+    wanted: tuple[Wanted, ...]
+    folders: Mapping[str, Path]
+    seen: Mapping[str, Observation | str]
+    plan: Plan
+    gone: frozenset[str]
+
+    def by_node(self, steps: Sequence[Step]) -> dict[str, dict[str, Any]]:
+        """The variables of each node that has work: its bundles, and the release that must still be current."""
+        found: dict[str, dict[str, Any]] = {}
+        for step in steps:
+            mine = found.setdefault(step.node, {"dsv4_bundles": [], "dsv4_expect": {}, "dsv4_restart": False})
+            mine["dsv4_bundles"].append(str(self.folders[step.release]))
+            mine["dsv4_expect"][step.name] = step.current
+            mine["dsv4_restart"] = mine["dsv4_restart"] or (
+                step.action is Action.RESTART and step.current == step.release
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What the command line lays over every profile."""
+
+    variants: tuple[str, ...]
+    sets: tuple[str, ...]
+    waive: tuple[str, ...]
+
+
+def options(
+    inventories: Sequence[str],
+    *,
+    limit: str | None = None,
+    forks: int = 16,
+    become: bool = False,
+    ask_become_pass: bool = False,
+    extra: Sequence[str] = (),
+    show: bool = False,
+) -> ansible.Options:
+    """What the command line passes to Ansible.
+
+    Raises:
+        Trouble: no inventory is named, and there is none where it usually is.
+    """
+    if not inventories and not Path(_USUAL_INVENTORY).exists():
+        raise Trouble("no inventory", "name one: -i gpu.ini", Exit.USAGE)
+    return ansible.Options(
+        tuple(inventories) or (_USUAL_INVENTORY,), limit, forks, become, ask_become_pass, tuple(extra), show
+    )
+
+
+@contextmanager
+def workshop() -> Iterator[Path]:
+    """A folder for the bundles of one command."""
+    with tempfile.TemporaryDirectory(prefix="dsv4deploy-bundles-") as folder:
+        yield Path(folder)
+
+
+def ready(
+    folder: Path,
+    options: ansible.Options,
+    profile: Path | None,
+    *,
+    variants: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    waive: Sequence[str] = (),
+    take_over: bool = False,
+) -> Ready:
+    """Check and render what every node shall run, look at the nodes, and plan.
+
+    Raises:
+        Refused: a profile has no shape that could be judged.
+        Trouble: a profile is known to be bad, two of them meet on one node, or something cannot be read.
+    """
+    hosts = ansible.hosts(options)
+    over = Over(tuple(variants), tuple(sets), tuple(waive))
+    asked = _asked(hosts, options, profile, over)
+    knowledge = house.knowledge()
+    looked = {one: _sound(knowledge, one) for one in dict.fromkeys(asked.values())}
+    folders, wanted = _rendered(folder, asked, looked)
+    told = overlaps(wanted)
+    if told:
+        raise Trouble("; ".join(told), "give each deployment names, cards and ports of its own", Exit.FOUND)
+    seen = observe(options, _folders_by_node(wanted, folders), take_over=take_over)
+    gone = _gone(seen)
+    planned = plan(wanted, seen, gone=gone)
+    decided = tuple(_decided(step, knowledge, asked[step.node, step.name], seen[step.node]) for step in planned.steps)
+    return Ready(wanted, folders, seen, Plan(decided), gone)
+
+
+def observe(
+    options: ansible.Options,
+    by_node: Mapping[str, Sequence[str]],
+    *,
+    facts: bool = True,
+    take_over: bool = False,
+) -> dict[str, Observation | str]:
+    """What each node answers, or why it does not; one trip a node."""
+    found: dict[str, Observation | str] = {}
+
+    def hear(event: Event) -> None:
+        if event.kind is Kind.OK and event.step == "observe":
+            found[event.node] = Observation.model_validate(event.answer)
+        elif event.kind in {Kind.FAILED, Kind.UNREACHABLE}:
+            found[event.node] = reason(event)
+
+    played = ansible.play(
+        "observe",
+        options,
+        nodes=list(by_node),
+        variables={"dsv4_facts": facts, "dsv4_take_over": take_over},
+        by_node={node: {"dsv4_bundles": list(folders)} for node, folders in by_node.items()},
+        tell=hear,
+    )
+    begun(played)
+    return {node: found.get(node, "no answer") for node in by_node}
+
+
+def begun(played: ansible.Played) -> None:
+    """See that Ansible could begin at all.
+
+    Raises:
+        Trouble: it could not, with what it said.
+    """
+    if not played.began:
+        lines = [line for line in played.output.splitlines() if line.strip()]
+        raise Trouble(
+            f"Ansible could not begin: {lines[-1] if lines else 'it said nothing'}", "see all of it with --ansible"
+        )
+
+
+def reason(event: Event) -> str:
+    """Why a node failed, and what to do about it, in one line."""
+    told = str(event.answer.get("msg") or "no reason given").strip()
+    for sign, remedy in _REMEDIES:
+        if sign in told:
+            return remedy
+    return next(iter(told.splitlines()), "no reason given")
+
+
+# What ssh and sudo say, and what a person does about it.
+_REMEDIES = (
+    ("IDENTIFICATION HAS CHANGED", "its host key is not the one that is known: find out why, then ssh-keygen -R it"),
+    ("Host key verification failed", "its host key is not known: ssh to it once and look at the key"),
+    ("Permission denied", "ssh does not let this user in: check ansible_user and its key"),
+    ("No route to host", "cannot be reached: no route to host"),
+    ("Connection timed out", "cannot be reached: connection timed out"),
+    ("timed out", "cannot be reached: it does not answer"),
+    ("Connection refused", "cannot be reached: ssh refuses the connection"),
+    ("Could not resolve hostname", "cannot be reached: its name cannot be resolved"),
+    ("a password is required", "becoming root needs a password: use --ask-become-pass"),
+    ("Missing sudo password", "becoming root needs a password: use --ask-become-pass"),
+    ("sudo: not found", "there is no sudo on it: connect as root, or install sudo"),
+    ("is not in the sudoers file", "this user may not become root there"),
+)
+
+
+def holder(token: str, gone: frozenset[str]) -> dict[str, Any]:
+    """Who works on the nodes, as their locks shall say."""
+    return {"token": token, "who": who(), "controller": controller(), "gone": sorted(gone)}
+
+
+def _asked(
+    hosts: Sequence[Host],
+    options: ansible.Options,
+    profile: Path | None,
+    over: Over,
+) -> dict[tuple[str, str], Asked]:
+    """What is asked about each profile, by node and path for now."""
+    usual = _USUAL_PROFILE if Path(_USUAL_PROFILE).exists() else None
+    base = Path(options.inventories[0])
+    base = base if base.is_dir() else base.parent
+
+    def of(one: Assignment) -> Asked:
+        path = os.path.normpath(base / one.profile) if one.from_inventory else one.profile
+        return house.asked(Path(path), (*one.variants, *over.variants), (*one.sets, *over.sets), None, over.waive)
+
+    return {(one.node, one.profile): of(one) for one in assign(hosts, str(profile) if profile else None, usual)}
+
+
+def _sound(knowledge: Knowledge, asked: Asked) -> Looked:
+    looked = looked_at(Files(), knowledge, asked)
+    if looked.report.blocks:
+        house.show(looked.report, looked.merged.sources, as_json=False, fine="")
+        raise Trouble(
+            f"{asked.path} is known to be bad",
+            "mend it, or waive a rule with its reason; no node was touched",
+            Exit.FOUND,
+        )
+    if looked.profile.engine.container:
+        raise Trouble(
+            f"{asked.path} runs a container, and containers cannot be applied yet",
+            "render it, and start its serve.sh where you start containers",
+            Exit.FOUND,
+        )
+    return looked
+
+
+def _rendered(
+    folder: Path, asked: dict[tuple[str, str], Asked], looked: Mapping[Asked, Looked]
+) -> tuple[dict[str, Path], tuple[Wanted, ...]]:
+    """Write each bundle once; from here on `asked` goes by node and name."""
+    folders: dict[str, Path] = {}
+    wanted = []
+    for (node, path), one in list(asked.items()):
+        bundle = house.bundle(looked[one])
+        if bundle.digest not in folders:
+            folders[bundle.digest] = folder / f"{bundle.name}-{bundle.digest[:12]}"
+            bundles.write(bundle, folders[bundle.digest])
+        texts = {file.path: file.text.decode() for file in bundle.artifacts}
+        wanted.append(Wanted(node, json.loads(bundle.manifest.text), texts))
+        del asked[node, path]
+        asked[node, bundle.name] = one
+    return folders, tuple(wanted)
+
+
+def _folders_by_node(wanted: Sequence[Wanted], folders: Mapping[str, Path]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in wanted:
+        found.setdefault(one.node, []).append(str(folders[one.digest]))
+    return found
+
+
+def _gone(seen: Mapping[str, Observation | str]) -> frozenset[str]:
+    locks = [
+        d.lock for one in seen.values() if isinstance(one, Observation) for d in one.deployments.values() if d.lock
+    ]
+    return frozenset(lock.token for lock in locks if is_gone(lock.controller))
+
+
+def _decided(step: Step, knowledge: Knowledge, asked: Asked, seen: Observation | str) -> Step:
+    """Refuse a step whose rules are broken now that the node's facts are known."""
+    if isinstance(seen, str) or step.action in {Action.NONE, Action.REFUSE}:
+        return step
+    told = {**seen.facts, **seen.wanted[step.name].engine} if step.name in seen.wanted else dict(seen.facts)
+    facts = Facts(
+        **{key: value for key, value in told.items() if key in Facts.model_fields and key not in _OF_THE_MOMENT}
+    )
+    report = looked_at(Files(), knowledge, replace(asked, facts=facts)).report
+    errors = [one for one in report.diagnostics if one.level == "error"]
+    if not errors:
+        return step
+    return replace(step, action=Action.REFUSE, changes=tuple(Change(one.rule, one.message) for one in errors))
+
+
+def planned_before(kept: Planned, options: ansible.Options, *, take_over: bool = False) -> Ready:
+    """A plan that was kept, looked at again.
+
+    Raises:
+        Trouble: a node moved since, so that something else would happen than what was planned.
+    """
+    seen = observe(options, _folders_by_node(kept.wanted, kept.folders), take_over=take_over)
+    gone = _gone(seen)
+    again = plan(kept.wanted, seen, gone=gone)
+    for step, before in zip(again.steps, kept.steps, strict=True):
+        if (step.node, step.name, step.action.value, step.release, step.current) != before:
+            raise Trouble(
+                f"{step.node} moved since the plan: {step.name} was to {before[2]}, and now it is {step.action.value}",
+                "plan again",
+                Exit.APPLY_FAILED,
+            )
+    return Ready(kept.wanted, kept.folders, seen, again, gone)

@@ -1,0 +1,107 @@
+"""Which profiles run on which nodes, by the inventory; and what must not meet on one node."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from dsv4deploy.model.plan import Wanted
+from dsv4deploy.model.trouble import Exit, Trouble
+
+_GROUP = "gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One node of the inventory, with the groups it is in and its variables, as Ansible resolved them."""
+
+    name: str
+    groups: frozenset[str]
+    variables: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One profile for one node; `base` is the folder that its path is relative to."""
+
+    node: str
+    profile: str
+    variants: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    from_inventory: bool = False
+
+
+def assign(hosts: Sequence[Host], given: str | None, usual: str | None) -> tuple[Assignment, ...]:
+    """Every profile that shall run, node by node.
+
+    Args:
+        hosts: the nodes, in the order of the inventory.
+        given: the profile that the command line names.
+        usual: the profile that is taken if nobody names one (`profile.yaml`), if it exists.
+
+    Raises:
+        Trouble: nothing is assigned, or both the command line and the inventory name a profile for a node.
+    """
+    found: list[Assignment] = []
+    grouped = any(_GROUP in host.groups for host in hosts)
+    for host in hosts:
+        named = _texts(host.variables.get("dsv4_profile"))
+        if named and given:
+            raise Trouble(
+                f"the inventory assigns {named[0]} to {host.name}, the command line {given}",
+                "leave one of them out",
+                Exit.USAGE,
+            )
+        default = given or usual
+        if not named and default and (not grouped or _GROUP in host.groups):
+            found.append(Assignment(host.name, default))
+        variants, sets = _texts(host.variables.get("dsv4_variant")), _texts(host.variables.get("dsv4_set"))
+        found += [Assignment(host.name, profile, variants, sets, from_inventory=True) for profile in named]
+    if not found:
+        raise Trouble(
+            f"no profile for the {len(hosts)} nodes of this inventory",
+            "name one: dsv4deploy apply PROFILE -i INVENTORY, or dsv4_profile=... in the inventory",
+            Exit.USAGE,
+        )
+    return tuple(found)
+
+
+def overlaps(wanted: Iterable[Wanted]) -> tuple[str, ...]:
+    """What two deployments on one node would both take: names, cards, ports, derived ports too."""
+    nodes: dict[str, list[Wanted]] = {}
+    for one in wanted:
+        nodes.setdefault(one.node, []).append(one)
+    return tuple(
+        told
+        for node, several in nodes.items()
+        for left, right in combinations(several, 2)
+        for told in _both(node, left, right)
+    )
+
+
+def _both(node: str, left: Wanted, right: Wanted) -> Iterable[str]:
+    if left.name == right.name:
+        yield f"{node}: two profiles are named {left.name}"
+    for what, numbers in (("card", _cards(left) & _cards(right)), ("port", _ports(left) & _ports(right))):
+        if numbers:
+            yield f"{node}: {left.name} and {right.name} both take {what} {min(numbers)}"
+
+
+def _cards(one: Wanted) -> set[int]:
+    return set(one.manifest.get("devices") or ())
+
+
+def _ports(one: Wanted) -> set[int]:
+    return set(one.manifest["endpoint"].get("ports") or ())
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (
+        (value,)
+        if isinstance(value, str)
+        else tuple(map(str, value))
+        if isinstance(value, list | tuple)
+        else (str(value),)
+    )

@@ -1,0 +1,55 @@
+"""Events as lines while they happen; a node says the same thing only once."""
+
+from collections.abc import Mapping
+
+from dsv4deploy.model.event import Event, Kind
+
+_WORDS = {
+    "stage": "preflight ok, release uploaded",
+    "switch": "started",
+    "rollback": "started",
+    "start": "started",
+    "stop": "stopped",
+    "restart": "restarted",
+    "restore": "the release before takes over",
+}
+
+
+class Progress:
+    """Remembers what was said, so that only news is."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], str] = {}
+
+    def line(self, event: Event) -> str | None:
+        """What is to be shown for `event`; None if it is no news."""
+        told = _told(event)
+        key = (event.node, event.name)
+        if told is None or self._said.get(key) == told:
+            return None
+        self._said[key] = told
+        return f"{event.node}  {event.name}  {told}" if event.name else f"{event.node}  {told}"
+
+
+def _told(event: Event) -> str | None:
+    if event.kind is Kind.UNREACHABLE:
+        return f"cannot be reached: {_first(event.answer)}"
+    if event.kind is Kind.FAILED:
+        return f"failed: {_first(event.answer)}" if event.step in _WORDS or event.step == "wait" else None
+    if event.step == "wait":
+        return _waiting(event.answer)
+    if event.step in {"switch", "stage"} and not event.answer.get("changed"):
+        return None
+    return _WORDS.get(event.step)
+
+
+def _waiting(answer: Mapping[str, object]) -> str:
+    if answer.get("state") == "ready":
+        seconds = answer.get("seconds")
+        return f"ready after {seconds:.0f} s" if isinstance(seconds, int | float) else "ready"
+    return f"{answer.get('state')}: {answer.get('stage')}"
+
+
+def _first(answer: Mapping[str, object]) -> str:
+    lines = str(answer.get("msg") or "no reason given").strip().splitlines()
+    return lines[0] if lines else "no reason given"
