@@ -17,7 +17,9 @@ Files = Dict[str, str]
 _SHOWN_VERSION = (
     "Metadata-Version: 2.1\nName: sglang\nVersion: {}\nSummary: a rehearsal by dsv4deploy, not the engine\n"
 )
-_ENTRY = "#!{}\nimport sys\nfrom sglang.launch_server import serve\nsys.exit(serve())\n"
+# Programs of `bin` and the function that each calls.
+_PROGRAMS = {"sglang": "launch_server:serve", "nvidia-smi": "nvidia_smi:main"}
+_PROGRAM = "#!{}\nimport sys\nfrom sglang.{} import {}\nsys.exit({}())\n"
 _MAIN = "import install\ninstall.main()\n"
 
 
@@ -46,9 +48,12 @@ def install(folder: Path, placed: Files) -> Path:
         path = site / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    python, entry = folder / "bin" / "python", folder / "bin" / "sglang"
-    entry.write_text(_ENTRY.format(python.absolute()), encoding="utf-8")
-    entry.chmod(0o755)
+    python = folder / "bin" / "python"
+    for name, target in _PROGRAMS.items():
+        module, _, function = target.partition(":")
+        program = python.with_name(name)
+        program.write_text(_PROGRAM.format(python.absolute(), module, function, function), encoding="utf-8")
+        program.chmod(0o755)
     return python
 
 

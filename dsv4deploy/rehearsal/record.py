@@ -41,7 +41,7 @@ def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json
     return {
         "version": catalogue.version,
         "flags": [_flag(flag) for flag in catalogue.flags.values()],
-        "behaviour": {name: _fits(version, span) for name, span in lines["behaviour"].items()},
+        "behaviour": {name: _behaviour(version, span) for name, span in lines["behaviour"].items()},
         "lines": {
             part: [_line(entry) for entry in entries if _fits(version, entry)]
             for part, entries in lines["lines"].items()
@@ -66,6 +66,13 @@ def _flag(flag: Flag) -> Json:
 
 def _line(entry: Json) -> Json:
     return {key: value for key, value in entry.items() if key not in {"since", "until", "origin"}}
+
+
+def _behaviour(version: Version, span: Json | list[Json]) -> bool | Json:
+    """Whether a version does it; of a list of spans, the values of those that fit, laid over one another."""
+    if isinstance(span, dict):
+        return _fits(version, span)
+    return {key: value for each in span if _fits(version, each) for key, value in each["value"].items()}
 
 
 def _fits(version: Version, entry: Mapping[str, Any]) -> bool:

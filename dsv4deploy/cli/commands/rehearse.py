@@ -4,8 +4,8 @@ A rehearsal parses the flags of its version, writes its log, serves its endpoint
 fail in each known way. Every log and `/server_info` say that it is one.
 
     dsv4deploy rehearse venv /tmp/sglang --engine 0.5.21
-    /tmp/sglang/bin/python -m sglang.launch_server --model-path /models/any --port 30000
-    DSV4_REHEARSAL_FAIL=stream-capture-isolation /tmp/sglang/bin/python -m sglang.launch_server --model-path /models/any
+    /tmp/sglang/bin/python -m sglang.launch_server --model-path /models/any --tp-size 4
+    DSV4_REHEARSAL_FAIL=stream-capture-isolation /tmp/sglang/bin/python -m sglang.launch_server --model-path /models/any --tp-size 4
 """
 
 from pathlib import Path

@@ -13,12 +13,13 @@ import threading
 from pathlib import Path
 
 from . import log, rank
-from .endpoints import Server, State, warm_up
+from .endpoints import Server, follow, warm_up
 from .play import Player, Struck, killed
 from .record import NOTICE, RECORD, Value, behaves
 from .scheduler import Scheduler
 from .script import Script, choose
 from .stack import Stack
+from .state import State
 
 
 def launch(arguments: Value, argv: list[str]) -> None:
@@ -57,6 +58,8 @@ class Leader:
 
     def serve(self) -> None:
         """Bind, warm up, and answer until the end."""
+        if self.stack.settings.get("node_rank"):
+            self._follow()
         self.player.play("server")
         try:
             server = Server(self.state, Scheduler(self.channels[0]))
@@ -83,6 +86,17 @@ class Leader:
         while True:
             signal.pause()
 
+    def _follow(self) -> None:
+        """Another node than the first: `/health` always says 200, and SIGTERM does not end it."""
+        text = "SIGTERM received on node_rank {}; waiting for the rank-0 ShutdownReq broadcast to stop the schedulers."
+        said = text.format(self.stack.settings["node_rank"])
+        signal.signal(signal.SIGTERM, lambda *_: log.line(said) if behaves("follower_speaks") else None)
+        signal.signal(signal.SIGQUIT, self._sigquit)
+        follow(self.state)
+        self._watch()
+        while True:
+            signal.pause()
+
     def struck(self) -> None:
         """The failure script belongs to the leader itself."""
         self.player.fail()
@@ -95,7 +109,7 @@ class Leader:
         os._exit(int(self.script.failure.get("code", 1)))
 
     def _shown_settings(self) -> str:
-        settings = {key: value for key, value in self.stack.settings.items() if "api_key" not in key}
+        settings = self.state.shown_settings()
         if behaves("args_as_dict"):
             return repr(settings)
         return "ServerArgs({})".format(", ".join("{}={!r}".format(*item) for item in settings.items()))
@@ -113,7 +127,7 @@ class Leader:
             channel.close()
         try:
             if number is None:
-                rank.rename("sglang::detoken")
+                rank.become_child("sglang::detoken")
                 theirs.recv(1)
             else:
                 rank.run(number, self.stack, self.script, theirs)
@@ -148,7 +162,7 @@ class Leader:
 
     def _tell_to_fail(self) -> None:
         if self.script.failure["by"] == "rank":
-            self.channels[self.script.rank].sendall(json.dumps({"kind": "fail"}).encode() + b"\n")
+            self.channels[self.script.rank or 0].sendall(json.dumps({"kind": "fail"}).encode() + b"\n")
 
     def _watch(self) -> None:
         """Notice a child that dies while serving; versions before the watchdog notice nothing."""

@@ -127,9 +127,19 @@ class _LoraPaths(_Action):
     """Paths, or JSON objects that name path and adapter."""
 
     def __call__(self, parser: Value, namespace: Value, values: Value, option_string: str | None = None) -> None:
-        paths = [path.strip() for path in values or []]
-        read = [json.loads(path) if path.startswith("{") and path.endswith("}") else path for path in paths]
-        setattr(namespace, self.dest, read)
+        setattr(namespace, self.dest, [_adapter(path.strip()) for path in values or []])
+
+
+def _adapter(path: str) -> Value:
+    if not (path.startswith("{") and path.endswith("}")):
+        return path
+    read = json.loads(path)
+    if not {"lora_path", "lora_name"} <= read.keys():
+        # The engine asserts: a traceback and exit code 1.
+        raise AssertionError(
+            f"{path!r} looks like a JSON str, but it does not contain 'lora_name' and 'lora_path' keys."
+        )
+    return read
 
 
 _FLAGS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from . import log
@@ -37,19 +38,19 @@ class Player:
     def fail(self) -> None:
         """Write the lines of the failure script; what follows from it is the caller's."""
         site = str(Path(__file__).resolve().parent.parent)
-        text: str = self.script.failure["text"]
-        settings = self.stack.settings
-        for token, value in (
-            ("<site>", site),
-            ("<model>", settings["model_path"]),
-            ("<host>", settings["host"]),
-            ("<port>", settings["port"]),
-            ("<pid>", os.getpid()),
-            ("<parent>", os.getppid()),
-            ("<rank>", self.rank or 0),
-            ("<cpus>", os.cpu_count()),
-        ):
-            text = text.replace(token, str(value))
+        known = dict(
+            self.stack.settings,
+            site=site,
+            model=self.stack.settings["model_path"],
+            heads=self.stack.model.get("num_attention_heads"),
+            derived=self.stack.model["context_length"],
+            memory=f"{self.stack.world['gpu_memory_gib']:.2f}",
+            pid=os.getpid(),
+            parent=os.getppid(),
+            rank=self.rank or 0,
+        )
+        # `<module>` and the like belong to the traceback.
+        text = re.sub(r"<(\w+)>", lambda found: str(known.get(found[1], found[0])), self.script.failure["text"])
         pieces = text.split("<now> ")
         log.raw(pieces[0])
         for piece in pieces[1:]:

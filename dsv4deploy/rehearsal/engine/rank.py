@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -38,11 +39,12 @@ _WORDS = [
     "same",
 ]
 _PR_SET_NAME = 15
+_PR_SET_PDEATHSIG = 1
 
 
 def run(rank: int, stack: Stack, script: Script, channel: socket.socket) -> None:
     """Play the part of scheduler `rank`; returns when the leader has gone."""
-    rename("sglang::schedul")
+    become_child("sglang::schedul")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in (signal.SIGTERM, signal.SIGQUIT):
         signal.signal(name, signal.SIG_DFL)
@@ -56,12 +58,12 @@ def run(rank: int, stack: Stack, script: Script, channel: socket.socket) -> None
         _end(script, channel)
 
 
-def rename(name: str) -> None:
-    """Give the process a name, as setproctitle does for the engine; only the short one is within our reach."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
-    except (OSError, AttributeError):
-        return
+def become_child(name: str) -> None:
+    """Take the process name of the engine's child, as far as it is within reach, and die with the leader as it does."""
+    with contextlib.suppress(OSError, AttributeError):
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _end(script: Script, channel: socket.socket) -> None:

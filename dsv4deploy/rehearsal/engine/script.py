@@ -23,7 +23,7 @@ class Script:
     Attributes:
         name: the failure script, None where all goes well.
         stage: where it is played.
-        rank: which scheduler plays it.
+        rank: which scheduler plays it; None for all.
         requests: while serving, how many requests are answered before.
         seconds: while serving, how long after the ready line; None if a request brings it.
         delays: extra rehearsal seconds by stage.
@@ -41,7 +41,8 @@ class Script:
         self.failure: dict[str, Value] = _failure(name) if name else {}
         self.stage: str | None = self.failure.get("stage")
         self.end: str = self.failure.get("end", "")
-        self.rank = int(options.get("rank", 0))
+        rank = options.get("rank", 0)
+        self.rank: int | None = None if rank == "all" else int(rank)
         self.requests = int(options.get("requests", 0))
         self.seconds: float | None = float(options["seconds"]) if "seconds" in options else None
 
@@ -49,7 +50,9 @@ class Script:
         """Whether the failure belongs to `stage` and to this process; `rank` is None for the leader."""
         if self.stage != stage:
             return False
-        return self.failure["by"] == "leader" if rank is None else self.failure["by"] == "rank" and rank == self.rank
+        if rank is None:
+            return bool(self.failure["by"] == "leader")
+        return self.failure["by"] == "rank" and self.rank in (None, rank)
 
 
 def choose(stack: Stack, environment: dict[str, str]) -> Script:
@@ -93,23 +96,21 @@ def _holds(key: str, wanted: Value, stack: Stack, environment: dict[str, str]) -
         return all(trait in stack.traits for trait in _listed(wanted))
     if key == "is_not":
         return not any(trait in stack.traits for trait in _listed(wanted))
-    if key.startswith("env."):
-        return environment.get(key.split(".", 1)[1]) in [str(value) for value in _listed(wanted)]
-    if key.startswith("number."):
-        return _in_range(stack.numbers[key.split(".", 1)[1]], wanted)
-    value = stack.get(key)
-    return _in_range(value, wanted) if isinstance(wanted, dict) else value in _listed(wanted)
+    value = environment.get(key[4:]) if key.startswith("env.") else stack.get(key)
+    return _in_range(value, wanted, stack) if isinstance(wanted, dict) else value in _listed(wanted)
 
 
 def _listed(wanted: Value) -> list[Value]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def _in_range(value: Value, wanted: dict[str, Value]) -> bool:
-    """`wanted` is `{above: x}`, `{below: y}`, each a number or the dotted name of another value."""
-    if value is None:
-        return False
-    return all(value > bound if side == "above" else value < bound for side, bound in wanted.items())
+def _in_range(value: Value, wanted: dict[str, Value], stack: Stack) -> bool:
+    """`wanted` is `{above: x}` or `{below: x}`; x is a number or the name of another value."""
+    for side, named in wanted.items():
+        bound = stack.get(named) if isinstance(named, str) else named
+        if value is None or bound is None or not (value > bound if side == "above" else value < bound):
+            return False
+    return True
 
 
 def _drawn(then: dict[str, Value], rule: dict[str, Value]) -> bool:

@@ -29,7 +29,9 @@ class Stack:
 
     def __init__(self, arguments: argparse.Namespace, world: dict[str, Value] | None = None) -> None:
         self.world: dict[str, Value] = dict(RECORD["world"], **(world or {}))
-        self.settings: Settings = dict(vars(arguments))
+        first = ("model_path", "tokenizer_path", "served_model_name")
+        written = vars(arguments)
+        self.settings: Settings = {name: written[name] for name in (*first, *written)}
         self.model: dict[str, Value] = dict(self.world["model"], **_written_model(self.settings["model_path"]))
         self.cuda = self.settings.get("device") in (None, "cuda")
         self.traits = self._traits()
@@ -37,19 +39,26 @@ class Stack:
         self.numbers = self._numbers()
 
     def get(self, key: str) -> Value:
-        """A setting by dest, `arch`, or `model.KEY`."""
+        """A setting by dest, `arch` or `gpus` of the world, `model.KEY`, or `number.KEY`."""
         if key.startswith("model."):
-            return self.model.get(key.split(".", 1)[1])
+            return self.model.get(key[len("model.") :])
+        if key.startswith("number."):
+            return self.numbers[key[len("number.") :]]
         return self.world.get(key) if key in ("arch", "gpus") else self.settings.get(key)
 
     @property
     def ranks(self) -> int:
         """How many scheduler processes run on this node."""
-        settings = self.settings
-        return int(settings.get("tp_size") or 1) * int(settings.get("pp_size") or 1) // int(settings.get("nnodes") or 1)
+        return self.world_size // int(self.settings.get("nnodes") or 1)
+
+    @property
+    def world_size(self) -> int:
+        """How many scheduler processes run on all nodes."""
+        return int(self.settings.get("tp_size") or 1) * int(self.settings.get("pp_size") or 1)
 
     def prefix(self, rank: int) -> str:
         """What a rank puts behind the time (` TP0`, ` TP0 EP0`); empty where there is only one."""
+        rank += int(self.settings.get("node_rank") or 0) * self.ranks
         name = f" TP{rank}" if self.settings.get("tp_size", 1) > 1 else ""
         return name + (f" EP{rank}" if self.settings.get("ep_size", 1) > 1 else "")
 
@@ -67,6 +76,7 @@ class Stack:
             ("autotune", self.cuda and not settings.get("disable_flashinfer_autotune")),
             ("warmup", not settings.get("skip_server_warmup")),
             ("metrics", settings.get("enable_metrics")),
+            ("no_model_folder", not Path(settings["model_path"]).is_dir()),
         ):
             if holds:
                 traits.add(trait)
@@ -91,7 +101,7 @@ class Stack:
 
     def _resolve(self) -> None:
         """Write what SGLang decides by itself into the settings, as far as anybody reads it back."""
-        settings, model = self.settings, self.model
+        settings = self.settings
         _default(settings, "tokenizer_path", settings["model_path"])
         _default(settings, "served_model_name", settings["model_path"])
         _default(settings, "device", "cuda" if self.cuda else "cpu")
@@ -104,10 +114,16 @@ class Stack:
             _default(settings, "swa_full_tokens_ratio", 0.1)
             if settings.get("kv_cache_dtype") == "auto":
                 settings["kv_cache_dtype"] = "fp8_e4m3"
-        runner = "moe_runner_backend"
-        if settings.get(runner) == "auto" and model.get("moe_runner_auto"):
-            settings[runner] = model["moe_runner_auto"]
+        if settings.get("moe_runner_backend") == "auto":
+            settings["moe_runner_backend"] = self._runner()
         self.batches = self._batches()
+
+    def _runner(self) -> str:
+        """What `--moe-runner-backend auto` becomes for DeepSeek-V4 on sm_120; elsewhere it stays."""
+        if "dsv4" not in self.traits or self.world["arch"] != "sm_120":
+            return "auto"
+        by_experts: dict[str, str] = RECORD["behaviour"]["moe_runner_auto"]
+        return by_experts.get(str(self.model.get("experts")), "auto")
 
     def _batches(self) -> list[int]:
         settings = self.settings
@@ -122,7 +138,7 @@ class Stack:
         settings, model = self.settings, self.model
         total = float(self.world["gpu_memory_gib"])
         fresh = total - _CONTEXT - (_NCCL if self.ranks > 1 else 0.0)
-        weights = float(model["weights_gib"]) / max(self.ranks, 1)
+        weights = float(model["weights_gib"]) / max(self.world_size, 1)
         loaded = fresh - weights
         pool = loaded - fresh * (1 - float(settings["mem_fraction_static"]))
         fits = max(int(pool * 2**30 / float(model["kv_bytes_per_token"])), 0)
@@ -147,6 +163,7 @@ class Stack:
             "batches": self.batches,
             "context": settings.get("context_length") or model["context_length"],
             "shards": model["shards"],
+            "head_remainder": int(model.get("num_attention_heads") or 0) % max(int(settings.get("tp_size") or 1), 1),
             "token_bytes": float(model["kv_bytes_per_token"]),
             "used_at_init": 0.09 if self.cuda else 0.0,
             "load_seconds": 0.6,
