@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
-from dsv4deploy.model.document import Document, Merged, Tree
+from dsv4deploy.model.document import Document, Merged, Sources, Tree
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
@@ -17,12 +17,16 @@ from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
+from dsv4deploy.source.launch_file import imported
 from dsv4deploy.source.validate import validate
 from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
-from dsv4deploy.stages.launch import lower
+from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
+from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
+from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
+from dsv4deploy.stages.variable_check import variable_diagnostics
 
 _LONGEST_CHAIN = 16
 
@@ -71,16 +75,22 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """One profile, looked at from all sides."""
+class Seen:
+    """One start of the engine, looked at from all sides."""
 
-    profile: Profile
-    merged: Merged
     launch: Launch
-    catalogue: Catalogue
+    sources: Sources
     facts: Facts
     effective: Effective
     report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Looked(Seen):
+    """One profile, looked at from all sides."""
+
+    profile: Profile
+    catalogue: Catalogue
 
 
 def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
@@ -95,18 +105,42 @@ def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
     facts = laid_over(facts_of(profile), asked.facts)
-    settled = effective(lowered.launch, catalogue, facts)
-    report = check(
-        lowered.launch,
-        settled,
-        facts,
-        knowledge.rules,
-        catalogue=catalogue,
-        waivers=(*_waivers(profile, merged), *asked.waivers),
-        today=knowledge.today,
+    waivers = (*_waivers(profile, merged), *asked.waivers)
+    settled, report = _judged(lowered, catalogue, facts, knowledge, waivers)
+    return Looked(lowered.launch, merged.sources, facts, settled, report, profile, catalogue)
+
+
+def looked_at_script(texts: Texts, knowledge: Knowledge, asked: Asked, number: int | None = None) -> Seen:
+    """Read and check the start in the launch file that `asked` names; the facts say which engine version it is.
+
+    Raises:
+        Trouble: it cannot be read, starts no server, or several and `number` does not choose one.
+    """
+    read = imported(texts, asked.path)
+    history, facts = knowledge.catalogues.history, asked.facts
+    command = chosen(read, number)
+    version = facts.engine_version if facts.engine_version in history.versions else None
+    catalogue = history.at(version or fitting(command, history))
+    lowered = launch_of(command, version, history)
+    settled, report = _judged(lowered, catalogue, facts, knowledge, asked.waivers)
+    return Seen(lowered.launch, read.sources, facts, settled, report)
+
+
+def _judged(
+    lowered: Lowered, catalogue: Catalogue, facts: Facts, knowledge: Knowledge, waivers: Sequence[Waiver]
+) -> tuple[Effective, Report]:
+    """What takes effect, and everything there is to say about it."""
+    launch, history = lowered.launch, knowledge.catalogues.history
+    settled = effective(launch, catalogue, facts)
+    report = check(launch, settled, facts, knowledge.rules, catalogue=catalogue, waivers=waivers, today=knowledge.today)
+    told = (
+        *lowered.diagnostics,
+        *flag_diagnostics(lowered.errors, catalogue, history),
+        *setting_diagnostics(launch, catalogue),
+        *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided),
+        *report.diagnostics,
     )
-    told = (*lowered.diagnostics, *report.diagnostics)
-    return Looked(profile, merged, lowered.launch, catalogue, facts, settled, replace(report, diagnostics=told))
+    return settled, replace(report, diagnostics=told)
 
 
 def _catalogue(catalogues: Catalogues, profile: Profile, merged: Merged, path: str) -> Catalogue:

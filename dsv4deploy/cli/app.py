@@ -50,7 +50,9 @@ def overview() -> str:
         told = [(name, module) for name, module in modules if module.GROUP == group]
         lines += ["", f"{group}:"] if told else []
         lines += [f"  {name:<15} {(module.__doc__ or '').splitlines()[0]}" for name, module in told]
-    return "\n".join([*lines, "", "dsv4deploy COMMAND --help explains one; --version; --install-completion, --show-completion."])
+    return "\n".join(
+        [*lines, "", "dsv4deploy COMMAND --help explains one; --version; --install-completion, --show-completion."]
+    )
 
 
 def _order(named: tuple[str, ModuleType]) -> tuple[int, int, str]:

@@ -46,7 +46,7 @@ def command(
     except Refused as refused:
         return house.show_refusal(refused, as_json=False)
     if looked.report.blocks:
-        house.show(looked.report, looked.merged.sources, as_json=False, fine="")
+        house.show(looked.report, looked.sources, as_json=False, fine="")
         print("Nothing was rendered.")
         return Exit.FOUND
     bundle = house.bundle(looked)

@@ -1,21 +1,28 @@
-"""Check a profile against its engine version and the catalogue of known-bad combinations.
+"""Check a profile or a launch script against its engine version and the catalogue of known-bad combinations.
 
 Example: dsv4deploy validate profile.yaml --set memory.fraction_static=0.9
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.options import FactsPath, Format, OutputFormat, ProfilePath, Sets, Variants, Waive
+from dsv4deploy.cli.options import FactsPath, Format, OutputFormat, Sets, Variants, Waive
 
 GROUP = "Check"
 ORDER = 1
 
 
 def command(
-    profile: ProfilePath,
+    profile: Annotated[Path | None, typer.Argument(metavar="PROFILE", help="The profile, a YAML file.")] = None,
     *,
+    script: Annotated[
+        Path | None, typer.Option("--script", metavar="FILE", help="Check a launch script, unit or JSON argv instead.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--command", metavar="N", help="Which start of the script, if it has several.")
+    ] = None,
     variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
     facts: FactsPath = None,
@@ -24,16 +31,27 @@ def command(
     output: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import house
-    from dsv4deploy.flow import looked_at
+    from dsv4deploy.flow import looked_at, looked_at_script
     from dsv4deploy.model.diagnostic import Refused
+    from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim.texts import Files
     from dsv4deploy.stages.check import strict as raised
 
+    path = script or profile
+    if path is None or (script and profile):
+        raise Trouble(
+            "validate takes a profile, or --script and a launch file", "dsv4deploy validate --help", Exit.USAGE
+        )
     as_json = output is Format.JSON
     try:
-        looked = looked_at(Files(), house.knowledge(), house.asked(profile, variant, sets, facts, waive))
+        asked = house.asked(path, variant, sets, facts, waive)
+        if script:
+            seen = looked_at_script(Files(), house.knowledge(), asked, number)
+        else:
+            seen = looked_at(Files(), house.knowledge(), asked)
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
-    report = raised(looked.report) if strict else looked.report
-    fine = f"{profile}: fine (SGLang {looked.profile.engine.version}, {report.looked_at} rules looked at)"
-    return house.show(report, looked.merged.sources, as_json=as_json, fine=fine)
+    report = raised(seen.report) if strict else seen.report
+    version = f"SGLang {seen.launch.version}" if seen.launch.version else "SGLang of unknown version"
+    fine = f"{path}: fine ({version}, {report.looked_at} rules looked at)"
+    return house.show(report, seen.sources, as_json=as_json, fine=fine)
