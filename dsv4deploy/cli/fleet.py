@@ -215,7 +215,7 @@ def _asked(
 def _sound(knowledge: Knowledge, asked: Asked) -> Looked:
     looked = looked_at(Files(), knowledge, asked)
     if looked.report.blocks:
-        house.show(looked.report, looked.merged.sources, as_json=False, fine="")
+        house.show(looked.report, looked.sources, as_json=False, fine="")
         raise Trouble(
             f"{asked.path} is known to be bad",
             "mend it, or waive a rule with its reason; no node was touched",
