@@ -116,7 +116,7 @@ class _Telling:
 
     def out_of_range(self) -> Diagnostic:
         info = schema.field(self.model, self.misfit.path)
-        limits = schema.limits(info) or _said(self.misfit.error)
+        limits = schema.limits(info) or schema.bounds(self.misfit.error["ctx"])
         unit = schema.unit(info)
         value = self.merged.written(self.misfit.path) or self.misfit.error["input"]
         message = f"{self.name} is {value}, out of range: {limits}" + (f" ({unit})" if unit else "")

@@ -1,6 +1,6 @@
 """Questions to a Pydantic model by key path: which keys are known here, and what is known of this one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
@@ -32,12 +32,16 @@ def field(model: type[BaseModel], path: KeyPath) -> FieldInfo | None:
 
 def limits(info: FieldInfo | None) -> str:
     """`at least 1, at most 8`; empty if the field has no bounds."""
-    found = {}
-    for part in _constraints(info):
-        for name, words in _BOUNDS:
-            if getattr(part, name, None) is not None:
-                found[words] = getattr(part, name)
-    return ", ".join(f"{words} {found[words]:.15g}" for _, words in _BOUNDS if words in found)
+    names = [name for name, _ in _BOUNDS]
+    parts = list(_constraints(info))
+    return bounds(
+        {name: getattr(part, name) for part in parts for name in names if getattr(part, name, None) is not None}
+    )
+
+
+def bounds(numbers: Mapping[str, float]) -> str:
+    """The same for bounds by their Pydantic names: `{"ge": 1}`."""
+    return ", ".join(f"{words} {numbers[name]:.15g}" for name, words in _BOUNDS if name in numbers)
 
 
 def unit(info: FieldInfo | None) -> str:

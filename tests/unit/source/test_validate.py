@@ -1,7 +1,8 @@
 """What does not fit a model is told in its place, in words for the person who wrote it."""
 
+import sys
 from enum import Enum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import pytest
 import yaml
@@ -58,6 +59,7 @@ class Top(Section):
     either: Venv | Image | None = None
     nodes: tuple[Memory, ...] = ()
     devices: list[int] = []
+    small: list[Annotated[int, Field(le=255)]] = []
     pair: tuple[int, int] = (0, 0)
     env: dict[Annotated[str, StringConstraints(pattern="^[A-Z_]+$")], str | int] = {}
     groups: dict[str, Memory] = {}
@@ -118,6 +120,7 @@ def test_what_fits_becomes_an_instance() -> None:
         ("color: gren", "1:8", "invalid-value", 'color cannot be "gren"; did you mean green?', "one of green, red"),
         ("memory: {fraction: 1.50}", "1:20", "out-of-range", "memory.fraction is 1.50, out of range: above 0, below 1", "write a number above 0, below 1"),
         ("memory: {timeout: 0}", "1:19", "out-of-range", "memory.timeout is 0, out of range: at least 1, at most 3600 (seconds)", "write a number at least 1, at most 3600"),
+        ("small: [1, 300]", "1:12", "out-of-range", "small[1] is 300, out of range: at most 255", "write a number at most 255"),
         ("memory: {step: 9}", "1:16", "invalid-value", "memory.step is 9: it must be a multiple of 8", ""),
         ("name: ABC", "1:7", "invalid-value", 'name is "ABC": it must match ^[a-z]+$', ""),
         ("name: abcdef", "1:7", "invalid-value", 'name is "abcdef": at most 5 characters are possible', ""),
@@ -150,6 +153,15 @@ def test_an_unknown_key_at_the_top_lists_what_is_known_there_by_its_shown_name()
     assert found.message == "unknown key alias"
     assert "shown-as" in found.remedy
     assert found.remedy.split(": ")[1].split(", ") == sorted(found.remedy.split(": ")[1].split(", "))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="`type X = ...` is a statement of Python 3.12")
+def test_a_type_statement_is_looked_through() -> None:
+    names: dict[str, Any] = {"Memory": Memory, "Section": Section}
+    exec("type Named = Memory\nclass Top(Section):\n    memory: Named", names)  # noqa: S102 (older Pythons cannot parse it)
+    with pytest.raises(Refused) as refusal:
+        validate(resolve([load(b"memory: {fractoin: 1}", "p.yaml")]), names["Top"])
+    assert "did you mean fraction?" in refusal.value.diagnostics[0].message
 
 
 def test_the_meaning_of_a_field_stands_under_its_value() -> None:
