@@ -135,6 +135,22 @@ def unified_memory(ask: Ask) -> bool:
     return bool(said) if said is not None else ask("fact:arch") == "sm_121"
 
 
+def acs_redirect(ask: Ask) -> bool:
+    """Whether ACS redirects peer traffic anywhere between the GPUs; unknown until all kinds of ports are known."""
+    keys = ("acs_redirect", "acs_redirect_root_ports", "acs_redirect_switch_downstream")
+    said = [known(ask, f"fact:{key}") for key in keys]
+    if any(said):
+        return True
+    if all(value is None for value in said):
+        raise Missing("acs_redirect")
+    return False
+
+
+def interfaces(ask: Ask) -> int:
+    """How many network interfaces the node has."""
+    return len(ask("fact:nics"))
+
+
 def torch(ask: Ask) -> str:
     """The version of torch: as read, else as the engine's release pins it."""
     if found := known(ask, "fact:torch"):
@@ -156,6 +172,8 @@ TRAITS: Mapping[str, Callable[[Ask], Any]] = {
     "attention_dp": attention_dp,
     "memory_in_use": memory_in_use,
     "unified_memory": unified_memory,
+    "acs_redirect": acs_redirect,
+    "interfaces": interfaces,
     "torch": torch,
     "model_name": model_name,
     "allocator": allocator,

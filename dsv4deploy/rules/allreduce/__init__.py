@@ -1,0 +1,1 @@
+"""All-reduce kernels beside NCCL, and what they need."""

@@ -1,0 +1,1 @@
+"""Limits and state of the machine: shared memory, paths, ports, files."""

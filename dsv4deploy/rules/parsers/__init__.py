@@ -1,0 +1,1 @@
+"""Tool-call and reasoning parsers, and chat templates."""

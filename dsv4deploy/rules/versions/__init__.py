@@ -1,0 +1,1 @@
+"""Packages, drivers and tool chains that do not fit each other or the card."""
