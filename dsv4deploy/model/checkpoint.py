@@ -43,6 +43,7 @@ class Geometry(Frozen):
     Attributes:
         attention: `gqa` (MHA and MQA too), `mla` (with an indexer: DSA) or `compressed` (DeepSeek-V4).
         compress_ratios: one a layer, 0 for window only; DeepSeek-V4.
+        kv_sources: layers that own a cache of ratio 1 or 2, which later layers share; DeepSeek-V4.1.
         window_layers: layers that keep only `window` tokens.
         linear_layers: layers with a recurrent state instead of a cache.
     """
@@ -65,6 +66,7 @@ class Geometry(Frozen):
     index_heads: Whole = None
     index_head_dim: Whole = None
     compress_ratios: tuple[int, ...] | None = None
+    kv_sources: tuple[int, ...] | None = None
     hyper_connections: Whole = None
     window: Whole = None
     window_layers: Whole = None

@@ -73,12 +73,11 @@ def quantization_facts(config: Config) -> dict[str, object]:
     method = _word(quant.get("quant_method"))
     if method is None or (method == "modelopt" and algo in {"NVFP4", "FP8"}):
         method = QUANT_METHODS.get(algo or "", method)
-    block = quant.get("weight_block_size")
     return {
         "quant_method": method,
         "quant_algo": algo,
         "moe_quant_algo": _word(quant.get("moe_quant_algo")),
-        "weight_block_size": tuple(block) if isinstance(block, list) and all(map(_is_whole, block)) else None,
+        "weight_block_size": _numbers(quant.get("weight_block_size")),
     }
 
 
@@ -118,7 +117,8 @@ def geometry(config: Config) -> Geometry:
             "rope_dim": number("qk_rope_head_dim"),
             "index_heads": number("index_n_heads"),
             "index_head_dim": number("index_head_dim"),
-            "compress_ratios": tuple(ratios) if isinstance(ratios, list) and all(map(_is_whole, ratios)) else None,
+            "compress_ratios": _numbers(ratios),
+            "kv_sources": _numbers(text.get("kv_source_layer_ids")),
             "hyper_connections": number("hc_mult"),
             "window": window,
             "window_layers": kinds.count("sliding_attention") if window else None,
@@ -155,6 +155,10 @@ def _layer_kinds(config: Config, layers: int | None) -> list[str]:
 
 def _is_whole(value: object) -> bool:
     return type(value) is int and value >= 0
+
+
+def _numbers(value: object) -> tuple[int, ...] | None:
+    return tuple(value) if isinstance(value, list) and all(map(_is_whole, value)) else None
 
 
 def _whole(value: object) -> int | None:

@@ -22,7 +22,7 @@ Written by `python -m tests.boots.table` from [boots.yaml](../../tests/boots/boo
 Each row is one public log of SGLang.
 *Given* is taken from that log (GiB on one rank); everything else is predicted.
 On a CPU some 0.05 GiB of the free memory go between the two readings of the engine, which is all of the error there.
-Where DeepSeek-V4 sizes its windows by ratio, the resolver of 0.5.23 was run to see that it still does.
+That DeepSeek-V4 sizes its windows by ratio, and V4.1 by the requests that may run, was seen by running the resolver of 0.5.23.
 *Between* is the interval that `dsv4deploy` prints; *in it* says whether the report lies inside.
 
 """
@@ -31,7 +31,7 @@ TAIL = """
 
 - Kernels that change the layout of the weights: Marlin on Hopper holds 22 GiB more than the file of DeepSeek-V4-Pro, and nothing in the released code explains it.
 - The draft of speculative decoding where its files are not at hand: between 0.5 and 4.6 GiB in the logs.
-- DeepSeek-V4.1's cache (layers that share a cache, Engram tables): weights only, and tokens once a first start was measured.
+- DeepSeek-V4.1's Engram tables: they may lie in host memory or on NVMe, so that its weights are a wide interval. Its bounded replay of windows.
 - Autotune and JIT workspaces, LoRA, HiSparse, offloading to host memory, redundant experts, the symmetric heap.
 - Unified memory (GB10): the engine counts what the system calls available, which moves with the page cache.
 - Forks: GLM-5.2's weights are some 4 GiB a rank larger than the shape says in the build that ran.
@@ -130,7 +130,7 @@ def _account(
 ) -> Account:
     given = {name: size * GIB for name, size in boot.get("given", {}).items()}
     if (pool := given.pop("pool", None)) is not None:
-        given |= {"free_before": pool / settings["mem_fraction_static"], "weights": 0}
+        given |= {"free_before": pool / settings["mem_fraction_static"], "weights": 0, "draft": 0}
     if boot["what"] == "GiB of weights":
         given["free_before"] = 1000 * GIB
         settings = {"mem_fraction_static": 0.9, **settings}

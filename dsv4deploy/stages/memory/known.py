@@ -39,6 +39,20 @@ V4_PRO = V4_FLASH.model_copy(
         "experts": 384,
     }
 )
+# Of V4.1 only what its cache depends on is public: 40 layers, one owner of ratio 1 and three of ratio 2.
+V41_FLASH = Geometry(
+    attention="compressed",
+    layers=40,
+    heads=64,
+    kv_heads=1,
+    head_dim=512,
+    rope_dim=64,
+    index_head_dim=128,
+    compress_ratios=(1, 2, 2, 2, *((0,) * 36)),
+    kv_sources=(0, 1, 2, 3),
+    window=128,
+    max_positions=1 << 20,
+)
 V3 = Geometry(
     attention="mla",
     layers=61,
@@ -88,6 +102,8 @@ PUBLISHED = {
 
 def shape_of(model: ModelFacts) -> Geometry:
     """The published shape of this model; an empty one if none has its type and expert size."""
+    if model.model_type == "deepseek_v41":
+        return V41_FLASH
     shape = PUBLISHED.get((model.model_type or "", model.moe_intermediate_size or 0), Geometry())
     if model.n_routed_experts not in (None, shape.experts):
         return Geometry()

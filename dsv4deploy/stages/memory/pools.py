@@ -53,6 +53,8 @@ WINDOWED = frozenset(
     ]
 )
 INDEX_KEY = 132
+# SGLANG_SWA_EVICTION_INTERVAL
+EVICTION = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ def _whole_pages(count: float, page: int, most: int | None) -> int:
 
 def _compressed(shape: Geometry, launch: Launched) -> Pool:
     """DeepSeek-V4: every layer owns a window pool; layers of ratio 4 and 128 add their share of each token."""
+    if shape.kv_sources:
+        return _shared(shape, launch)
     if launch.release is None:
         layouts = V4_LAYOUTS
     else:
@@ -139,6 +143,34 @@ def _layout(shape: Geometry, launch: Launched, release: Release) -> tuple[float,
         -(-rows // 128) * 128 * state if fixed_state else 0,
         (token + (launch.window_ratio or V4_RATIO) * slot) * inflated,
     )
+
+
+def _shared(shape: Geometry, launch: Launched) -> Pool:
+    """DeepSeek-V4.1: a few layers own a long cache; windows are sized for the requests that may run at once."""
+    layers, width, rope, index = numbers(shape, "layers", "head_dim", "rope_dim", "index_head_dim")
+    ratios = shape.compress_ratios or ()
+    owned = [ratios[layer] for layer in shape.kv_sources or () if layer < layers and ratios[layer] in (1, 2)]
+    latent = _latent(width, rope, launch, padded=launch.since(0, 5, 21) is not False)
+    inflated = (layers + 1) / layers if launch.speculative else 1
+    # The indexer of these layers is FP4 whatever the others have: half a byte a number and a scale for 32.
+    token = sum((latent(launch.page // ratio) + index // 2 + index // 32) / ratio for ratio in owned)
+    slot, ratio = latent(launch.page) * layers * inflated, launch.window_ratio or 0
+    ring = 1 << (launch.draft_tokens + 1).bit_length() if launch.speculative else 2
+    rows = ((launch.requests or 0) + 1) * ring + ring + 1
+    pairs = -(-rows // 2) * 2 * 2 * width * 4 * owned.count(2)
+    fixed = pairs + (0 if ratio else _window_slots(shape, launch) * slot)
+    source = f"DeepSeek-V4.1: {len(owned)} layers own the cache, windows for {launch.requests} requests"
+    return Pool(exactly(fixed), exactly(token * inflated + ratio * slot), source, Sure.EXACT)
+
+
+def _window_slots(shape: Geometry, launch: Launched) -> int:
+    """Window slots that the scheduler may hold at once, and those that keep prefixes for reuse."""
+    (window,) = numbers(shape, "window")
+    page, requests = launch.page, launch.requests or 0
+    ahead = 2 * launch.draft_tokens if launch.speculative else page
+    slots = requests * (window + EVICTION * launch.draft_tokens + page + ahead) + 2 * launch.chunk + page
+    slots += 4 * requests * (window + page) if launch.radix else 0
+    return -(-slots // page) * page
 
 
 def _latent(width: int, rope: int, launch: Launched, *, padded: bool) -> Callable[[int], float]:

@@ -78,3 +78,8 @@ def test_the_quantization_of_config_json_wins_over_the_file_beside_it() -> None:
 
 def test_a_bundled_draft_is_told_by_its_keys() -> None:
     assert model_facts(read_config({"dspark_config": {}}, {}))["bundled_draft"] == "dspark"
+
+
+def test_layers_that_own_the_cache_of_deepseek_v41() -> None:
+    tree = {"compress_ratios": [1, 2, 0], "kv_source_layer_ids": [0, 1], "num_attention_heads": 64}
+    assert geometry(read_config({"text_config": tree}, {})).kv_sources == (0, 1)

@@ -7,7 +7,7 @@ import pytest
 from dsv4deploy.model.checkpoint import Geometry
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.memory import GIB, MIB, Interval, exactly
-from dsv4deploy.stages.memory.known import GLM_5, V3, V4_FLASH, V4_PRO, V32
+from dsv4deploy.stages.memory.known import GLM_5, V3, V4_FLASH, V4_PRO, V32, V41_FLASH
 from dsv4deploy.stages.memory.launched import read_launch
 from dsv4deploy.stages.memory.pools import Pool, pool_of, state_bytes
 from dsv4deploy.stages.memory.shape import MissingError
@@ -82,6 +82,20 @@ def test_requests_are_shared_out_under_attention_data_parallelism() -> None:
 def test_an_unknown_version_may_have_any_layout() -> None:
     unknown = pool(V4_FLASH, None).per_token
     assert (round(unknown.low), round(unknown.high)) == (7087, 15956)
+
+
+def test_deepseek_v41_sizes_windows_for_its_requests_unless_a_ratio_is_given() -> None:
+    few, many = (
+        pool(V41_FLASH, "0.5.23", max_running_requests=requests, chunked_prefill_size=2048) for requests in (4, 48)
+    )
+    assert few.per_token == many.per_token == exactly(1632.5)
+    # Logged: 0.34 GiB for 4 requests and chunks of 2048 with six draft tokens.
+    drafting = {"speculative_algorithm": "DSPARK", "speculative_num_draft_tokens": 6}
+    windows = pool(V41_FLASH, "0.5.23", drafting, max_running_requests=4, chunked_prefill_size=2048)
+    assert windows.fixed.likely / GIB == pytest.approx(0.343, abs=0.005)
+    given = pool(V41_FLASH, "0.5.23", max_running_requests=48, swa_full_tokens_ratio=0.1)
+    assert given.per_token == exactly(3972.5)
+    assert given.fixed.likely < many.fixed.likely / 1000
 
 
 @pytest.mark.parametrize("tp", [1, 2, 8])
