@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -49,8 +49,17 @@ class Missing(Exception):  # noqa: N818 (not an error: the answer to a question 
 
 Ask: TypeAlias = Callable[[str], Any]
 """Answers a subject (`fact:arch`); raises `Missing` where the answer is not known."""
-Verdict: TypeAlias = Callable[[Ask], str | None]
-"""A rule in Python: what it found, in words for the message, or None; raises `Missing`."""
+
+
+class Found(NamedTuple):
+    """What a rule found: words for its message (none if its summary says it all), and other subjects than its own."""
+
+    words: str = ""
+    subjects: tuple[str, ...] = ()
+
+
+Verdict: TypeAlias = Callable[[Ask], Found | str | None]
+"""A rule in Python: what it found, or None; raises `Missing`."""
 
 
 def known(ask: Ask, subject: str) -> Any:  # noqa: ANN401 (whatever the subject holds)

@@ -10,7 +10,7 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.rule import Condition, Evidence, Missing, Rule
+from dsv4deploy.model.rule import Condition, Evidence, Found, Missing, Rule
 from dsv4deploy.stages.effective import effective as settle
 from dsv4deploy.stages.levels import MILDER, level
 from dsv4deploy.stages.releases import SPELLINGS, version, within
@@ -101,15 +101,16 @@ def strict(report: Report) -> Report:
     return replace(report, diagnostics=tuple(raised))
 
 
-def finds(rule: Rule, situation: Situation) -> str | None:
-    """What the rule found, in words for its message (empty if its summary says it all); None if all is clear.
+def finds(rule: Rule, situation: Situation) -> Found | None:
+    """What the rule found; None if all is clear.
 
     Raises:
         Missing: facts that could still change the answer.
     """
     if _void(rule.unless, situation) or not _all(rule.conditions, situation):
         return None
-    return rule.verdict(situation.ask) if rule.verdict else ""
+    found = rule.verdict(situation.ask) if rule.verdict else Found()
+    return Found(found) if isinstance(found, str) else found
 
 
 def _all(conditions: Iterable[Condition], situation: Situation) -> bool:
@@ -211,14 +212,15 @@ def _provided(rule: Rule, situation: Situation) -> Provided | None:
     return None
 
 
-def _diagnostic(rule: Rule, what: str, situation: Situation) -> Diagnostic:
-    places = [(subject, place) for subject in (rule.at, *rule.related) if (place := _place(subject, situation.launch))]
+def _diagnostic(rule: Rule, what: Found, situation: Situation) -> Diagnostic:
+    subjects = what.subjects or (rule.at, *rule.related)
+    places = [(subject, place) for subject in subjects if (place := _place(subject, situation.launch))]
     first = places[0] if places else None
     return Diagnostic(
         rule=rule.id,
         level=level(rule),
-        message=f"{rule.summary}: {what}" if what else rule.summary,
-        names=_names(rule, situation),
+        message=f"{rule.summary}: {what.words}" if what.words else rule.summary,
+        names=_names(what.subjects or rule.names or subjects, situation),
         place=first[1] if first else None,
         label=_said(first[0], situation) if first else "",
         related=tuple(Related(place, _said(subject, situation)) for subject, place in places[1:]),
@@ -228,8 +230,7 @@ def _diagnostic(rule: Rule, what: str, situation: Situation) -> Diagnostic:
     )
 
 
-def _names(rule: Rule, situation: Situation) -> tuple[str, ...]:
-    subjects = rule.names or (rule.at, *rule.related)
+def _names(subjects: Sequence[str], situation: Situation) -> tuple[str, ...]:
     names = (_name(subject, situation.launch, situation.catalogue) for subject in subjects)
     return tuple(dict.fromkeys(name for name in names if name))[:MOST_NAMES]
 

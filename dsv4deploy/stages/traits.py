@@ -146,6 +146,11 @@ def acs_redirect(ask: Ask) -> bool:
     return False
 
 
+def meeting_host(ask: Ask) -> str:
+    """The host of --dist-init-addr; empty if there is none."""
+    return str(ask("written:dist_init_addr") or "").rpartition(":")[0].strip("[]")
+
+
 def interfaces(ask: Ask) -> int:
     """How many network interfaces the node has."""
     return len(ask("fact:nics"))
@@ -174,6 +179,7 @@ TRAITS: Mapping[str, Callable[[Ask], Any]] = {
     "unified_memory": unified_memory,
     "acs_redirect": acs_redirect,
     "interfaces": interfaces,
+    "meeting_host": meeting_host,
     "torch": torch,
     "model_name": model_name,
     "allocator": allocator,

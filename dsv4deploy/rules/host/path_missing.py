@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from dsv4deploy.model.rule import Ask
+from dsv4deploy.model.rule import Ask, Found
 
 PATHS: Final = (
     "chat_template", "model_path", "tokenizer_path", "speculative_draft_model_path", "file_storage_path", "download_dir",
@@ -10,8 +10,8 @@ PATHS: Final = (
 )  # fmt: skip
 
 
-def verdict(ask: Ask) -> str | None:
+def verdict(ask: Ask) -> Found | None:
     """Found if a missing path is one that the launch names."""
     missing = set(ask("fact:paths_missing"))
-    named = [str(path) for dest in PATHS if (path := ask(f"written:{dest}")) in missing]
-    return ", ".join(named) or None
+    named = {f"setting:{dest}": str(path) for dest in PATHS if (path := ask(f"written:{dest}")) in missing}
+    return Found(", ".join(named.values()), (*named, "fact:paths_missing")) if named else None

@@ -1,0 +1,1 @@
+"""Pairs of arguments that the resolver refuses, or that quietly do nothing."""
