@@ -27,6 +27,9 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
         Trouble: there is no SGLang package, or not one that this can read.
     """
     source = read_engine(path)
+    called = version or source.version
+    if called is None:
+        raise Trouble(f"{path} does not state a version of SGLang", "name it with --as, for example --as 0.5.21+fork")
     try:
         found = extract_flags(source.texts)
         variables = extract_variables(source.texts)
@@ -35,7 +38,7 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
             f"{path}: the flags cannot be read: {problem}", "use a release from 0.5.6 on, or a fork of one"
         ) from problem
     flags = {flag.name: flag for flag in found.flags}
-    return Catalogue(version or source.version, flags, {each.name: each for each in variables}), found.problems
+    return Catalogue(called, flags, {each.name: each for each in variables}), found.problems
 
 
 def read_catalogue(path: Path) -> Catalogue:

@@ -92,7 +92,7 @@ def extract(
         print(text, end="")
     else:
         write(file, text.encode())
-        print(f"{file}: SGLang {catalogue.version}, {len(catalogue.flags)} flags, {len(catalogue.variables)} variables")
+        print(f"{file}: SGLang {catalogue.version} (flags: {len(catalogue.flags)}, variables: {len(catalogue.variables)})")
     return Exit.FOUND if problems else Exit.FINE
 
 
