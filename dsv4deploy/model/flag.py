@@ -71,6 +71,16 @@ class Flag:
     least: float | None = None
     most: float | None = None
 
+    def within(self, number: float) -> bool:
+        """Whether `number` lies between `least` and `most`."""
+        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+
+    @property
+    def limits(self) -> str:
+        """`at least 1 and at most 65535`; empty if there are none."""
+        limits = {"at least": self.least, "at most": self.most}
+        return " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Every spelling that the parser accepts in full, the canonical one first."""
@@ -136,6 +146,11 @@ class Catalogue:
         """The flag to write for `dest`: a deprecated one only where no other has that dest, never one that does nothing."""
         flag = self._dests.get(dest)
         return None if flag is None or flag.action in {"ignore", "refuse"} else flag
+
+    @cached_property
+    def required(self) -> tuple[Flag, ...]:
+        """The flags without which the parser fails."""
+        return tuple(flag for flag in self.flags.values() if flag.required)
 
     @cached_property
     def defaults(self) -> Mapping[str, Json]:

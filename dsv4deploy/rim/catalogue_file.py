@@ -11,9 +11,9 @@ from packaging.version import Version
 
 from dsv4deploy.flags import history
 from dsv4deploy.model.flag import Catalogue
-from dsv4deploy.model.history import History, merged
+from dsv4deploy.model.history import History, UnknownVersionError, merged
 from dsv4deploy.model.history_data import HISTORY, catalogue_data, catalogue_from, overlay_from
-from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim.engine_source import read_engine
 from dsv4deploy.source.extract_flags import extract_flags
 from dsv4deploy.source.extract_variables import extract_variables
@@ -27,6 +27,9 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
         Trouble: there is no SGLang package, or not one that this can read.
     """
     source = read_engine(path)
+    called = version or source.version
+    if called is None:
+        raise Trouble(f"{path} does not state a version of SGLang", "name it with --as, for example --as 0.5.21+fork")
     try:
         found = extract_flags(source.texts)
         variables = extract_variables(source.texts)
@@ -35,7 +38,7 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
             f"{path}: the flags cannot be read: {problem}", "use a release from 0.5.6 on, or a fork of one"
         ) from problem
     flags = {flag.name: flag for flag in found.flags}
-    return Catalogue(version or source.version, flags, {each.name: each for each in variables}), found.problems
+    return Catalogue(called, flags, {each.name: each for each in variables}), found.problems
 
 
 def read_catalogue(path: Path) -> Catalogue:
@@ -52,6 +55,32 @@ def read_catalogue(path: Path) -> Catalogue:
         raise Trouble(f"{path} cannot be read: {problem.strerror}", remedy) from problem
     except (ValueError, AttributeError) as problem:
         raise Trouble(f"{path} is no flag catalogue: {problem}", remedy) from problem
+
+
+def release(version: str) -> Catalogue:
+    """The catalogue of a known release, of the newest one if `version` is empty.
+
+    Raises:
+        Trouble: no such release is known.
+    """
+    known = history()
+    try:
+        return known.at(version or known.versions[-1])
+    except UnknownVersionError as unknown:
+        remedy = f"name one of: {', '.join(known.versions)}; or read it with: dsv4deploy flags extract"
+        raise Trouble(str(unknown), remedy, Exit.USAGE) from unknown
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole.
+
+    Raises:
+        Trouble: it cannot be written.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as problem:
+        raise Trouble(f"{path} cannot be written: {problem.strerror}", "choose another place with -o") from problem
 
 
 class Catalogues:

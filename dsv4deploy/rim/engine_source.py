@@ -14,9 +14,9 @@ VERSION = re.compile(r"""^(?:Version:\s*|__version__\s*=\s*(?:version\s*=\s*)?["
 
 @dataclass(frozen=True, slots=True)
 class EngineSource:
-    """One SGLang package: its version and the text of every Python file, by path below site-packages."""
+    """One SGLang package: the version it states, and the text of every Python file, by path below site-packages."""
 
-    version: str
+    version: str | None
     texts: Mapping[str, str]
 
 
@@ -24,10 +24,10 @@ def read_engine(path: Path) -> EngineSource:
     """Read the SGLang package at `path`: a wheel, a folder that holds `sglang/`, a checkout, or a virtual environment.
 
     Raises:
-        Trouble: there is none, or its version is not stated.
+        Trouble: there is none.
     """
     texts = _from_wheel(path) if path.is_file() else _from_folder(_site_packages(path))
-    return EngineSource(_version(path, texts), {name: text for name, text in texts.items() if name.endswith(".py")})
+    return EngineSource(_version(texts), {name: text for name, text in texts.items() if name.endswith(".py")})
 
 
 def _wanted(name: str) -> bool:
@@ -65,10 +65,10 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", errors="replace")
 
 
-def _version(path: Path, texts: Mapping[str, str]) -> str:
+def _version(texts: Mapping[str, str]) -> str | None:
     info = [name for name in texts if not name.endswith(".py")]
     for name in (*info, "sglang/_version.py", "sglang/version.py"):
         stated = VERSION.search(texts.get(name, ""))
         if stated:
             return stated[1]
-    raise Trouble(f"{path} does not state a version of SGLang", "name it with --as, for example --as 0.5.21+fork")
+    return None

@@ -41,7 +41,7 @@ def parse(words: Sequence[str], catalogue: Catalogue, history: History | None = 
     """
     reader = _Reader(tuple(words), catalogue, history)
     reader.read()
-    missing = [MissingFlag(flag) for flag in catalogue.flags.values() if flag.required and flag.dest not in reader.seen]
+    missing = [MissingFlag(flag) for flag in catalogue.required if flag.dest not in reader.seen]
     errors = sorted(reader.errors, key=lambda error: error.words)
     return Parsed(reader.given, tuple(reader.shadowed), (*errors, *missing))
 
@@ -220,7 +220,9 @@ def spelled(flag: Flag, value: Json) -> tuple[str, ...]:
     Raises:
         ValueError: no words do; the message says what the flag needs.
     """
-    if value == flag.default and (value is None or isinstance(value, bool)) and flag.type != "nullable-str":
+    # A one is no True, although Python finds them equal.
+    left_out = (value is None or isinstance(value, bool)) and value is flag.default
+    if left_out and flag.type != "nullable-str":
         return ()
     match flag.action:
         case "store-true" | "store-false" | "store-const":

@@ -136,7 +136,9 @@ def word_of(flag: Flag, value: Json) -> str:
     ):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     match flag.type, value:
-        case (("str" | "nullable-str" | "graph-backend"), str()):
+        case (("str" | "graph-backend"), str()):
+            return value
+        case "nullable-str", str() if value not in {"", "None"}:
             return value
         case "nullable-str", None:
             return "None"

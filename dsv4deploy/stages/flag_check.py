@@ -252,22 +252,18 @@ def _beyond(flag: Flag, setting: Setting) -> Diagnostic | None:
         told = _choice(flag, value, likely(value.upper(), flag.accepts), flag.accepts)
         evidence = ("enforced: the engine checks it after parsing; a plugin may bring more",)
         return replace(told, place=setting.place, effect="SGLang ends before it loads anything", evidence=evidence)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or ((flag.least is None or value >= flag.least) and (flag.most is None or value <= flag.most)):  # type: ignore[operator]
+    if not isinstance(value, int | float) or isinstance(value, bool) or flag.within(value):
         return None
-    limits = " and ".join(
-        [f"at least {flag.least:g}"] * (flag.least is not None) + [f"at most {flag.most:g}"] * (flag.most is not None)
-    )
     return Diagnostic(
         "value-out-of-range",
         Level.ERROR,
         f"{flag.name} cannot be {value}",
         (flag.name,),
         setting.place,
-        f"must be {limits}",
+        f"must be {flag.limits}",
         effect="SGLang accepts the number and fails with it later",
         evidence=("enforced: the meaning of the number leaves no other range",),
-        remedy=f"give it a number of {limits}",
+        remedy=f"give it a number of {flag.limits}",
     )
 
 
