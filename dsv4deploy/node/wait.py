@@ -18,6 +18,7 @@ _STAGES = (
     ("warm-up", re.compile(r"Application startup complete|Uvicorn running on")),
     ("ready", re.compile(re.escape(READY))),
 )
+_ERROR = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|error: |\S+: error: )")
 _SHOWN = 20
 _WIDEST = 500  # the engine prints all its arguments on one line
 
@@ -50,9 +51,15 @@ def look(service: Service, manifest: dict[str, Any]) -> dict[str, Any]:
     running = service.running()
     invocation = (running or {}).get("invocation") or service.state().get("invocation")
     lines = service.log(2000, invocation)
-    answer = {"stage": stage(lines), "lines": [line[:_WIDEST] for line in lines[-_SHOWN:]], "pid": None, "invocation": invocation, "class": None}
+    answer = {
+        "stage": stage(lines),
+        "lines": [line[:_WIDEST] for line in lines[-_SHOWN:]],
+        "pid": None,
+        "invocation": invocation,
+        "class": None,
+    }
     if running is None:
-        return {**answer, "state": "failed", "class": "exit", "ended": service.ended()}
+        return {**answer, "state": "failed", "class": "exit", "ended": service.ended(), "cause": cause(lines)}
     answer["pid"] = running["pid"]
     status = health(manifest["endpoint"])
     answer["http"] = status
@@ -71,6 +78,12 @@ def stage(lines: list[str]) -> str:
             if pattern.search(line):
                 reached = name
     return reached
+
+
+def cause(lines: list[str]) -> str:
+    """The line that most likely says why: the first that names an error, or else the last one."""
+    said = [line[:_WIDEST] for line in lines if line.strip()]
+    return next((line for line in said if _ERROR.search(line)), said[-1] if said else "nothing in its log")
 
 
 def health(endpoint: dict[str, Any]) -> int | None:

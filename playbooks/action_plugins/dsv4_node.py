@@ -124,6 +124,6 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
     if problems:
         return {**answer, "failed": True, "msg": "; ".join(one["message"] for one in problems)}
     if answer.get("state") == "failed":
-        last = next((line for line in reversed(answer.get("lines") or []) if line.strip()), "nothing in its log")
-        return {**answer, "msg": f"{answer.get('ended') or answer['class']} at stage {answer['stage']}: {last}"}
+        why = ": ".join(filter(None, [answer.get("ended") or answer["class"], answer.get("cause")]))
+        return {**answer, "msg": f"failed at stage {answer['stage']}: {why}"}
     return answer

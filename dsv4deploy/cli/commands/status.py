@@ -1,0 +1,50 @@
+"""Show what runs on each node: release, process, health, drift; wrong answers make the exit code 1.
+
+Example: dsv4deploy status -i gpu.ini
+"""
+
+from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Forks, Inventory, Limit, Name, ShowAnsible
+from dsv4deploy.cli.options import Format, OutputFormat
+
+GROUP = "Observe"
+ORDER = 1
+
+
+def command(
+    *,
+    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    name: Name = None,
+    limit: Limit = None,
+    forks: Forks = 16,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
+    ansible: ShowAnsible = False,
+    output_format: OutputFormat = Format.TEXT,
+) -> int:
+    import sys
+
+    from dsv4deploy.cli import fleet, serving
+    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.views import serving as view
+
+    options = fleet.options(
+        inventory,
+        limit=limit,
+        forks=forks,
+        become=become,
+        ask_become_pass=ask_become_pass,
+        extra=ansible_arg,
+        show=ansible,
+    )
+    seen = serving.seen(options)
+    found, lost = serving.deployments(seen, name), serving.unreachable(seen)
+    if output_format is Format.JSON:
+        states = [{"node": node, "state": view.state(has), **has.model_dump(mode="json")} for node, _, has in found]
+        named = [{"name": one, **state} for (_, one, _), state in zip(found, states, strict=True)]
+        sys.stdout.write(serving.machine("status/1", {"deployments": named, "unreachable": lost}))
+    else:
+        sys.stdout.write(view.status(found) + "".join(f"{line}\n" for line in lost))
+    if lost:
+        return Exit.APPLY_FAILED
+    return Exit.FINE if all(view.state(has) == "ready" for _, _, has in found) else Exit.FOUND

@@ -1,0 +1,107 @@
+"""What the commands on running servers share: which deployment is meant, and asking all nodes one thing."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dsv4deploy.cli import fleet
+from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.model.observed import Deployment, Observation
+from dsv4deploy.model.plan import Action, Change, Step
+from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import ansible
+
+Seen = Mapping[str, Observation | str]
+
+
+def seen(options: ansible.Options) -> Seen:
+    """What every node of the inventory has; no facts."""
+    return fleet.observe(options, {host.name: [] for host in ansible.hosts(options)}, facts=False)
+
+
+def deployments(seen: Seen, name: str | None) -> list[tuple[str, str, Deployment]]:
+    """Every deployment of that name, or all of them: node, name, what it has."""
+    return [
+        (node, one, has)
+        for node, answer in seen.items()
+        if isinstance(answer, Observation)
+        for one, has in answer.deployments.items()
+        if name in {None, one}
+    ]
+
+
+def unreachable(seen: Seen) -> list[str]:
+    """One line for each node that did not answer."""
+    return [f"{node}  unreachable: {answer}" for node, answer in seen.items() if isinstance(answer, str)]
+
+
+def meant(seen: Seen, name: str | None) -> str:
+    """The one deployment that is meant.
+
+    Raises:
+        Trouble: there is none, or there are several and none is named.
+    """
+    names = sorted({one for _, one, _ in deployments(seen, name)})
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        lost = unreachable(seen)
+        raise Trouble(
+            lost[0] if lost else f"no node has a deployment{f' named {name}' if name else ''}", code=Exit.APPLY_FAILED
+        )
+    raise Trouble(f"there are several deployments: {', '.join(names)}", f"--name {names[0]}", Exit.USAGE)
+
+
+def steps(seen: Seen, name: str, action: Action, release: str = "") -> tuple[Step, ...]:
+    """One step for each node that has the deployment; a node that did not answer is a step too."""
+    found = [
+        Step(node, name, action if has.running else Action.START, (), release, has.current)
+        for node, _, has in deployments(seen, name)
+    ]
+    lost = [
+        Step(node, name, Action.UNREACHABLE, (Change("node", answer),))
+        for node, answer in seen.items()
+        if isinstance(answer, str)
+    ]
+    return (*found, *lost)
+
+
+def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **more: Any) -> dict[str, Event]:
+    """Ask each node one thing, and return its last word by node."""
+    found: dict[str, Event] = {}
+
+    def hear(event: Event) -> None:
+        if event.kind is not Kind.RETRY and (event.step == verb or event.kind is not Kind.OK):
+            found[event.node] = event
+
+    variables = {"dsv4_verb": verb, "dsv4_name": name, **more}
+    fleet.begun(ansible.play("service", options, nodes=nodes, variables=variables, by_node={}, tell=hear))
+    return found
+
+
+def act(options: ansible.Options, name: str | None, verb: str, done: str, **more: Any) -> int:
+    """Start, stop, restart or prune one deployment everywhere, tell what came of it, and return the exit code."""
+    looked = seen(options)
+    chosen = meant(looked, name)
+    nodes = [node for node, _, _ in deployments(looked, chosen)]
+    answers = ask(options, nodes, verb, chosen, **more)
+    lost = unreachable(looked)
+    for node in nodes:
+        event = answers.get(node)
+        if event is None or event.kind is not Kind.OK:
+            lost.append(f"{node}  {chosen}  failed: {fleet.reason(event) if event else 'no answer'}")
+        else:
+            sys.stdout.write(
+                f"{node}  {chosen}  {done if event.answer.get('changed') else f'no change: {_already(verb)}'}\n"
+            )
+    sys.stdout.write("".join(f"{line}\n" for line in lost))
+    return Exit.APPLY_FAILED if lost else Exit.FINE
+
+
+def machine(schema: str, content: Mapping[str, Any]) -> str:
+    return json.dumps({"schema": schema, **content}, indent=2, default=str) + "\n"
+
+
+def _already(verb: str) -> str:
+    return {"start": "it runs", "stop": "it does not run", "prune": "nothing to remove"}.get(verb, "nothing to do")

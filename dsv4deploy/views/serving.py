@@ -1,0 +1,61 @@
+"""What runs where, as text."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from dsv4deploy.model.observed import Deployment
+
+_SHORT = 12
+
+
+def state(has: Deployment) -> str:
+    """One word for a deployment: `ready`, `starting`, `on trial`, `failed`, `stopped`, `not deployed`."""
+    if has.current is None:
+        return "not deployed"
+    if has.running is None:
+        return "failed" if has.unit and has.unit.active == "failed" else "stopped"
+    if has.pending:
+        return "on trial"
+    return "ready" if has.http == HTTPStatus.OK else "starting"
+
+
+def status(found: Sequence[tuple[str, str, Deployment]]) -> str:
+    """One line for each deployment, and one for each thing that is not as it should be."""
+    if not found:
+        return "Nothing is deployed.\n"
+    lines = []
+    for node, name, has in found:
+        release = f"release {has.current[:_SHORT]}" if has.current else ""
+        process = f"pid {has.running.pid}" if has.running else ""
+        http = f"/health {has.http}" if has.http else ""
+        restarts = f"{has.unit.restarts} restarts" if has.unit and has.unit.restarts else ""
+        lines.append("  ".join(word for word in (node, name, state(has), release, process, http, restarts) if word))
+        lines += [f"  ~ {one.path}: {one.what}" for one in has.drift]
+        if has.running and has.running.as_written is False:
+            lines.append("  ~ process: what runs is not what the files say")
+        if has.lock:
+            lines.append(f"  {has.lock.who} applies here since {has.lock.since}")
+    return "\n".join(lines) + "\n"
+
+
+def history(told: Mapping[str, Mapping[str, Any]]) -> str:
+    """Each node's history, the newest last, and the releases it keeps."""
+    lines = []
+    for node, answer in told.items():
+        current = answer.get("current")
+        kept = [f"{one[:_SHORT]}{' (current)' if one == current else ''}" for one in answer.get("releases") or ()]
+        lines.append(f"{node}  keeps {', '.join(kept) or 'no release'}")
+        lines += [f"  {_entry(entry)}" for entry in answer.get("history") or ()]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(entry: Mapping[str, Any]) -> str:
+    words = [str(entry.get("at", "")), str(entry.get("verb", "")), str(entry.get("to") or "")[:_SHORT]]
+    if entry.get("seconds") is not None:
+        words.append(f"ready after {entry['seconds']} s")
+    if entry.get("why"):
+        words.append(f"({entry['why']})")
+    if entry.get("who"):
+        words.append(f"by {entry['who']}")
+    return "  ".join(word for word in words if word)
