@@ -46,7 +46,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Provided:
-    """A value that a patch or a build makes work although the stock engine would not (`provides` in the profile)."""
+    """A value that a patch or a build makes work although the stock engine would not (`provides` in the profile).
+
+    Names a setting by dest or an environment variable; a variable without a value is read whatever it holds.
+    """
 
     because: str
     setting: str | None = None

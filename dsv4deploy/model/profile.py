@@ -68,6 +68,8 @@ class Provides(Section):
     def _one_subject(self) -> Self:
         if (self.setting is None) == (self.env is None):
             raise ValueError("needs either `setting` or `env`")
+        if self.setting and self.value is None:
+            raise ValueError("a `setting` needs the `value` that works")
         return self
 
 

@@ -206,7 +206,7 @@ def _provided(rule: Rule, situation: Situation) -> Provided | None:
             if (
                 name
                 and {f"{kind}:{name}", f"written:{name}"} & asked
-                and situation.ask(f"{kind}:{name}") == provided.value
+                and (provided.value is None or situation.ask(f"{kind}:{name}") == provided.value)
             ):
                 return provided
     return None

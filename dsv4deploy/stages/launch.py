@@ -239,4 +239,5 @@ def _provided(engine: Engine) -> tuple[Provided, ...]:
 
 
 def _one_provided(provides: Provides, by: str) -> Provided:
-    return Provided(provides.because, provides.setting, provides.env, provides.value, provides.evidence or "", by)
+    value = str(provides.value) if provides.env and provides.value is not None else provides.value
+    return Provided(provides.because, provides.setting, provides.env, value, provides.evidence or "", by)
