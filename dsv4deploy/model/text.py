@@ -4,37 +4,42 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 LONGEST = 65_536
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
+def _unfit(why: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("unfit", "{why}", {"why": why, "remedy": remedy})
+
+
 def _argument(text: str) -> str:
     if "\0" in text:
-        raise ValueError("a NUL character cannot be part of an argument or variable")
+        raise _unfit("a NUL character cannot be part of an argument or variable", "remove it")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ValueError("half a surrogate pair is no text") from None
+            raise _unfit("half a surrogate pair is no text", "write the whole character") from None
     if len(text) > LONGEST:
-        raise ValueError(f"longer than {LONGEST} characters, more than one argument may safely hold")
+        raise _unfit(f"longer than {LONGEST} characters, more than one argument may safely hold", "put it in a file")
     return text
 
 
 def _path(text: str) -> str:
     if not text.startswith("/"):
-        raise ValueError("must be absolute: the node has no idea of your working directory")
+        raise _unfit("must be absolute: the node has no idea of your working directory", f"write /.../{text}")
     if _CONTROL.search(text):
-        raise ValueError("control characters cannot stand in a path that systemd or Docker has to read")
+        raise _unfit("control characters cannot stand in a path that systemd or Docker reads", "rename the file")
     if any(part in {".", ".."} for part in text.split("/")):
-        raise ValueError("`.` and `..` must be resolved: bind mounts and checks compare paths as they are written")
+        raise _unfit("`.` and `..` must be resolved: paths are compared as they are written", "write the path without")
     return _argument(text)
 
 
 def _line(text: str) -> str:
     if _CONTROL.search(text):
-        raise ValueError("must be one line without control characters")
+        raise _unfit("must be one line without control characters", "write it on one line")
     return _argument(text)
 
 

@@ -18,6 +18,10 @@ from dsv4deploy.model.profile import Engine, Env, Profile, Provides, Says
 from dsv4deploy.source.argv import parse, spelled
 
 
+# What stands for a key that no text of ours may hold.
+IN_A_FILE = "<in a file>"
+
+
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """What a profile starts, and what is wrong with the words that say it."""
@@ -48,6 +52,7 @@ def lower(profile: Profile, merged: Merged, catalogue: Catalogue, history: Histo
     _attention_dp(profile, lowering)
     _graphs(profile, lowering)
     _devices(profile, lowering)
+    _keys(profile, lowering)
     variables: Mapping[KeyPath, Mapping[str, Any]] = {
         ("nccl", "env"): profile.nccl.env,
         ("kernels", "toggles"): profile.kernels.toggles,
@@ -67,6 +72,7 @@ class _Lowering:
     catalogue: Catalogue
     history: History
     said: list[Said] = field(default_factory=list)
+    settings: dict[str, Setting] = field(default_factory=dict)
     environment: dict[str, Variable] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -101,7 +107,7 @@ class _Lowering:
         """Read all words as the engine would, and give each value its place back."""
         owners = [said for said in self.said for _ in said.words]
         parsed = parse([word for said in self.said for word in said.words], self.catalogue, self.history)
-        settings: dict[str, Setting] = {}
+        settings = dict(self.settings)
         for given in sorted((*parsed.given.values(), *parsed.shadowed), key=lambda given: given.words):
             setting = self._setting(given, owners[given.words[0]].path)
             if before := settings.get(setting.dest):
@@ -209,6 +215,16 @@ def _turn_off(lowering: _Lowering, path: KeyPath, backend: str, disable: str) ->
         lowering.say(path, (backend,), "disabled")
     else:
         lowering.say(path, (disable,), True)
+
+
+def _keys(profile: Profile, lowering: _Lowering) -> None:
+    server = profile.server
+    for dest, file in {"api_key": server.api_key_file, "admin_api_key": server.admin_api_key_file}.items():
+        if file and (flag := lowering.catalogue.by_dest(dest)):
+            path = ("server", f"{dest}_file")
+            # The engine gets it from the entry shim: no word of argv says it.
+            key = Setting(dest, IN_A_FILE, flag.name, dotted(path), lowering.merged.place(path))
+            lowering.settings[dest] = key
 
 
 def _devices(profile: Profile, lowering: _Lowering) -> None:

@@ -1,6 +1,7 @@
 """Mistakes that people make in a profile are all blocked, each in its place, with a way out."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from house import EXAMPLES, looked
@@ -77,3 +78,64 @@ def test_each_of_the_ten_is_blocked_in_its_place_with_a_way_out(name: str) -> No
     line = profile.splitlines()[error.place.line - 1]
     assert mistake.at in line[error.place.column - 1 : error.place.end_column - 1]
     assert mistake.way_out in " ".join([error.message, error.label, error.remedy])
+
+
+def typo(word: str, draw: st.DrawFn) -> str:
+    """`word` with two neighbours swapped, a letter doubled or one left out."""
+    at = draw(st.integers(1, len(word) - 2).filter(lambda at: word[at] != word[at + 1]))
+    swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return draw(st.sampled_from([swapped, word[:at] + word[at] + word[at:], word[:at] + word[at + 1 :]]))
+
+
+@st.composite
+def mistakes(draw: st.DrawFn) -> str:
+    """One `--set` that spoils any of the examples."""
+    name = draw(st.sampled_from(["schedule-policy", "watchdog-timeout", "stream-interval", "random-seed", "dist-timeout"]))
+    variable = draw(st.sampled_from(["NCCL_P2P_LEVEL", "NCCL_IB_DISABLE", "NCCL_MIN_NCHANNELS", "NCCL_SOCKET_IFNAME"]))
+    key = draw(st.sampled_from(["server.metrics", "memory.page_size", "parallel.nodes", "kernels.attention", "service.user"]))
+    section, _, leaf = key.partition(".")
+    return draw(
+        st.sampled_from(
+            [
+                f"args.{typo(name, draw)}=1",
+                f"{section}.{typo(leaf, draw)}=1",
+                f"nccl.env.{typo(variable, draw)}=1",
+                f"parallel.tp={draw(st.sampled_from(['four', '0', '-1', '4.5', 'true', '[4]', '64']))}",
+                f"memory.fraction_static={draw(st.sampled_from(['1.5', '0', 'much', '90']))}",
+                f"kernels.moe_runner={typo('flashinfer_cutlass', draw)}",
+                f"kernels.moe_a2a={draw(st.sampled_from(['deep_ep', 'nvlink']))}",
+                f"args.{draw(st.sampled_from(['gpu-memory-utilization', 'max-num-seqs', 'max-model-len', 'enforce-eager']))}=1",
+                f"args.{draw(st.sampled_from(['tp-size', 'model-path', 'mem-fraction-static']))}=1",
+                f"engine.venv={draw(st.sampled_from(['venv', './venv', '/opt/../venv']))}",
+                f"engine.version={draw(st.sampled_from(['0.4.9', '1.0.0', 'latest', '0.5']))}",
+                "env.NCCL_DEBUG=[1]",
+                f"server.port={draw(st.sampled_from(['0', '70000', 'http', '80.5']))}",
+                "hardware.arch=blackwell",
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_an_example_has_no_diagnostic(example: Path) -> None:
+    assert looked(example).report.diagnostics == ()
+
+
+@seed(20261129)
+@settings(max_examples=100, deadline=None, database=None)
+@given(example=st.sampled_from(EXAMPLES), mistake=mistakes())
+def test_a_hundred_of_a_hundred_spoilt_examples_are_blocked_where_they_were_spoilt(example: Path, mistake: str) -> None:
+    try:
+        found = looked(example, mistake).report.diagnostics
+    except Refused as refused:
+        found = refused.diagnostics
+    errors = [diagnostic for diagnostic in found if diagnostic.level is Level.ERROR]
+    assert errors, mistake
+    assert any(place_of(error, mistake) for error in errors), [error.message for error in errors]
+    assert all(error.remedy for error in errors)
+
+
+def place_of(error: Diagnostic, mistake: str) -> bool:
+    """Whether the diagnostic points at what `--set` wrote."""
+    places = [error.place, *(related.place for related in error.related)]
+    return any(place and place.file in {mistake, f"--set {mistake}"} for place in places)

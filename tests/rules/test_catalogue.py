@@ -16,7 +16,7 @@ MUTANTS = [(rule, what, mutant) for rule in RULES for what, mutant in mutants(ru
 SAMPLE = random.Random(20261129).sample(MUTANTS, min(40, len(MUTANTS)))  # noqa: S311 (which rules, no secret)
 # A remedy says what to do, so it starts with a verb.
 VERBS = {
-    "add", "allow", "apply", "ask", "bind", "build", "change", "check", "choose", "clear", "collect", "convert", "copy",
+    "add", "allow", "apply", "ask", "bind", "boot", "build", "change", "check", "choose", "clear", "collect", "convert", "copy",
     "correct", "cut", "disable", "download", "drop", "enable", "export", "fetch", "fill", "fix", "free", "give", "install",
     "keep", "leave", "let", "limit", "list", "load", "lower", "make", "match", "measure", "mount", "move", "name", "pass",
     "pin", "point", "prove", "put", "quote", "raise", "read", "rebuild", "remove", "rename", "replace", "restore", "run",
