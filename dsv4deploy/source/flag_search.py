@@ -2,8 +2,8 @@
 
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
+from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.source.nearest import nearest
 
 
 def found(wanted: str, catalogue: Catalogue, history: History) -> list[str]:
@@ -21,7 +21,7 @@ def found(wanted: str, catalogue: Catalogue, history: History) -> list[str]:
     part = wanted.lower().removeprefix("--").replace("_", "-")
     names = sorted(name for name in everything if part in name.lower().replace("_", "-"))
     if not names:
-        close = nearest(wanted, everything)
+        close = likely(wanted, everything)
         remedy = f"did you mean {' or '.join(close)}?" if close else "list all with: dsv4deploy flags"
         raise Trouble(f"no release has {wanted}", remedy, Exit.USAGE)
     return names

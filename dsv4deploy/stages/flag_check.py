@@ -24,9 +24,9 @@ from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.flag import Catalogue, Flag, Life
 from dsv4deploy.model.history import History
 from dsv4deploy.model.launch import Launch, Setting
+from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.place import Place
 from dsv4deploy.source.conversion import WANTED
-from dsv4deploy.model.nearest import likely
 
 DOES_NOT_START = "SGLang prints its usage and ends before it loads anything"
 LONGEST_LIST = 12

@@ -92,7 +92,9 @@ def extract(
         print(text, end="")
     else:
         write(file, text.encode())
-        print(f"{file}: SGLang {catalogue.version} (flags: {len(catalogue.flags)}, variables: {len(catalogue.variables)})")
+        print(
+            f"{file}: SGLang {catalogue.version} (flags: {len(catalogue.flags)}, variables: {len(catalogue.variables)})"
+        )
     return Exit.FOUND if problems else Exit.FINE
 
 

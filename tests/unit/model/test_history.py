@@ -34,7 +34,7 @@ def test_a_version_comes_back_as_it_went_in(version: Catalogue) -> None:
 
 
 def test_a_version_that_is_not_known_names_the_nearest() -> None:
-    with pytest.raises(UnknownVersionError, match="0.2.9 is not in the catalogue .*nearest: 0.2.post1"):
+    with pytest.raises(UnknownVersionError, match=r"0\.2\.9 is not in the catalogue .*nearest: 0.2.post1"):
         history().at("0.2.9")
     assert history().nearest("0.0.1") == "0.1"
     assert history().nearest("a fork") == "0.3"

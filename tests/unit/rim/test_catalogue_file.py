@@ -109,7 +109,7 @@ def test_the_same_wheels_give_the_same_bytes_in_any_order(tmp_path: Path) -> Non
 
 
 def test_a_release_that_is_not_known_is_refused_with_those_that_are() -> None:
-    with pytest.raises(Trouble, match="nearest: 0.5.23") as trouble:
+    with pytest.raises(Trouble, match=r"nearest: 0\.5\.23") as trouble:
         release("0.5.99")
     assert trouble.value.code is Exit.USAGE
     assert "0.5.13.post1" in trouble.value.remedy

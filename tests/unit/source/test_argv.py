@@ -19,7 +19,6 @@ from dsv4deploy.model.argv import (
     OtherVersionFlag,
     Parsed,
     RefusedFlag,
-    StrayWord,
     UnexpectedValue,
     UnknownFlag,
     WrongType,
@@ -39,9 +38,8 @@ def read(line: str, version: str = NEWEST) -> Parsed:
 def some_values(flag: Flag) -> Iterator[Json]:
     """Values at the edges of what the flag can hold."""
     if flag.action in {"store-true", "store-false", "store-const", "boolean-optional"}:
-        yield from {"store-true": [True], "store-false": [False], "store-const": [flag.const]}.get(
-            flag.action, [True, False]
-        )
+        present: dict[str, list[Json]] = {"store-true": [True], "store-false": [False], "store-const": [flag.const]}
+        yield from present.get(flag.action, [True, False])
         return
     texts = ["", "x", "--dashed", "-1", "- -", "a b", "é", "'\"$(x)", "{}", "None "]
     typed: dict[str, list[Json]] = {
@@ -56,9 +54,7 @@ def some_values(flag: Flag) -> Iterator[Json]:
     one = list(flag.choices) if flag.choices else typed.get(flag.type, list(texts))
     if flag.nargs in {"*", "+"}:
         yield from ((each,) for each in one if flag.action != "lora-paths" or each == "x")
-        plain = [
-            each for each in one if not str(each).startswith(("-", "{", "None ")) and each != "" and each != math.inf
-        ]
+        plain = [each for each in one if not str(each).startswith(("-", "{", "None ")) and each not in {"", math.inf}]
         yield tuple(plain[:3])
     else:
         yield from one

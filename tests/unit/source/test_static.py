@@ -1,5 +1,7 @@
 """The value of a Python expression, told from texts alone."""
 
+import ast
+
 import pytest
 
 from dsv4deploy.source.static import Evaluator, Member, Outside, Package, UnresolvedError
@@ -47,8 +49,6 @@ def lost():
 
 
 def value(expression: str) -> object:
-    import ast
-
     package = Package(TEXTS, "pack")
     module = package.module("pack.a")
     assert module
