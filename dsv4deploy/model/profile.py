@@ -450,7 +450,10 @@ class Nccl(Section):
     debug: Annotated[
         Literal["VERSION", "WARN", "INFO", "TRACE"] | None, Env("NCCL_DEBUG"), Field(description="what NCCL logs")
     ] = None
-    env: Annotated[Variables, Field(description="further NCCL_* and GLOO_* variables")] = {}
+    env: Annotated[
+        dict[Annotated[str, Field(pattern=r"^(NCCL|GLOO)_[A-Z0-9_]+$")], Value],
+        Field(description="further NCCL_* and GLOO_* variables"),
+    ] = {}
 
     @model_validator(mode="after")
     def _digest_of_a_file(self) -> Self:

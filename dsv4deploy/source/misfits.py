@@ -135,13 +135,17 @@ class _Telling:
         error = self.misfit.error
         said = _FORMS[error["type"]].format_map(error.get("ctx", {})) if error["type"] in _FORMS else _said(error)
         value = error["input"]
-        remedy = error.get("ctx", {}).get("remedy") or f"dsv4deploy explain {self.name} says what it takes"
+        remedy = error.get("ctx", {}).get("remedy") or self._reference()
         if self.misfit.is_key:
             owner = dotted(self.misfit.path[:-1])
             place = self.merged.keys.get(self.misfit.path)
             return self._diagnostic("invalid-key", f"{owner} cannot have the key {_shown(value)}: {said}", remedy, place)
         shown = "" if isinstance(value, dict | list) else f" is {_shown(value)}"
         return self._diagnostic("invalid-value", f"{self.name}{shown}: {said}", remedy)
+
+    def _reference(self) -> str:
+        path = dotted(self.misfit.path[:-1] if self.misfit.is_key else self.misfit.path)
+        return f"dsv4deploy explain {path} says what it takes" if path else "dsv4deploy schema says what it takes"
 
     def _choice(self, path: KeyPath, value: Tree, choices: Sequence[str]) -> Diagnostic:
         message = f"{dotted(path)} cannot be {_shown(value)}{_did_you_mean(str(value), choices)}"
