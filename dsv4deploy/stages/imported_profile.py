@@ -210,7 +210,8 @@ class _Drafting:
     def _argument(self, setting: Setting) -> None:
         """A flag that no field says, by its own name."""
         if setting.words:
-            value = _argument_value(setting)
+            flag = self.catalogue.flag(setting.flag)
+            value = _argument_value(setting, many=flag is not None and flag.nargs in {"*", "+"})
             self.add(("args", setting.flag.removeprefix("--")), value, self._word(setting), setting.place)
 
     def _word(self, setting: Setting) -> Word | None:
@@ -401,14 +402,14 @@ def _plain(value: Json) -> Any:  # noqa: ANN401 (whatever YAML holds)
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
-def _argument_value(setting: Setting) -> Any:  # noqa: ANN401 (whatever YAML holds)
+def _argument_value(setting: Setting, *, many: bool) -> Any:  # noqa: ANN401 (whatever YAML holds)
     values = [setting.words[0].partition("=")[2]] if "=" in setting.words[0] else list(setting.words[1:])
     if not values:
         return not setting.words[0].startswith("--no-")
     value = setting.value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    return values[0] if len(values) == 1 and not isinstance(value, tuple) else values
+    return values if many else values[0]
 
 
 @cache

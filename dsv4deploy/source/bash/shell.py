@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from dsv4deploy.model.imported import Piece, Word
@@ -14,10 +13,11 @@ from dsv4deploy.source.bash.builtins import BUILTINS
 from dsv4deploy.source.bash.entering import Given, enter
 from dsv4deploy.source.bash.parameters import Variable
 from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word
+from dsv4deploy.source.bash.tree import tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statement", "c_style_for_statement"}
 _COMPLAINS = {"echo", "printf", ":", "true", "false"}
@@ -39,9 +39,10 @@ class Shell:
         self.starter: Here | None = None
         self.depth = 0
         self._reached = 0
-        self._root = _parser().parse(source.data).root_node
+        self._root = tree(source.data)
         self._words = Words(source, nested(self._root), self)
         account.opened(source)
+        account.used |= {self._text(name) for node in walk(self._root) for name in _asked(node)}
         if source.has_carriage_returns:
             account.leave_word("\r", source.place(0, 0), _CARRIAGE_RETURN)
 
@@ -53,7 +54,6 @@ class Shell:
 
     def variable(self, name: str) -> Variable | None:
         """The variable, or None if nothing here says what it is."""
-        self.account.used.add(name)
         return self.state.variables.get(name)
 
     def positional(self) -> tuple[Bits, ...] | None:
@@ -185,7 +185,9 @@ class Shell:
         return Variable(((bit,),), exported=exported, place=self._place(node))
 
     def _list(self, node: "Node") -> None:
-        left, operator, right = node.children[0], node.children[1], node.children[-1]
+        if node.child_count != 3:  # noqa: PLR2004 (left, operator, right)
+            return self._broken(node)
+        left, operator, right = node.children
         if operator.type == "&&" and self._is_test(left):
             if not self._is_here(left):
                 return self._branch(node, [left, right], f"it depends on `{self._line(left)}`")
@@ -209,12 +211,12 @@ class Shell:
                 waiting += [child for child in node.children if child.is_named and not child.type.endswith("_redirect")]
             elif node.type != "comment":
                 commands.append(node)
-        names = [self._text(node).split(maxsplit=1)[0] for node in commands if node.type == "command"]
+        names = [self._name(node) for node in commands if node.type == "command"]
         return len(names) == len(commands) and set(names) <= _COMPLAINS | _STOPS and bool(set(names) & _STOPS)
 
     def _is_test(self, node: "Node") -> bool:
         if node.type == "command":
-            return self._text(node).split(maxsplit=1)[0] in {"test", "grep", "pgrep", "command", "which"}
+            return self._name(node) in {"test", "grep", "pgrep", "command", "which"}
         return node.type in {"test_command", "negated_command"}
 
     def _is_here(self, test: "Node") -> bool:
@@ -452,6 +454,9 @@ class Shell:
     def _text(self, node: "Node") -> str:
         return self.source.text(node.start_byte, node.end_byte)
 
+    def _name(self, node: "Node") -> str:
+        return next(iter(self._text(node).split(maxsplit=1)), "")
+
     def _line(self, node: "Node") -> str:
         first = self._text(node).split("\n", 1)[0].strip()
         return first if len(first) <= _WIDEST else f"{first[: _WIDEST - 3]}..."
@@ -466,6 +471,13 @@ class Shell:
         self.account.leave(self.source, node.start_byte, node.end_byte, reason)
 
 
+def _asked(node: "Node") -> "Sequence[Node]":
+    """The variable that an expansion asks for."""
+    inside = node.children if node.type in {"simple_expansion", "expansion"} else ()
+    inner = [name for child in inside if child.type == "subscript" for name in child.children]
+    return [child for child in (*inside, *inner) if child.type == "variable_name"]
+
+
 def _end_of_redirect(node: "Node") -> int:
     """Where a redirection ends: the grammar counts the words behind its file to it as well."""
     if node.type != "file_redirect":
@@ -477,12 +489,3 @@ def _unknown(name: Word) -> str:
     if name.text.startswith("-"):
         return "bash runs this as a command of its own: a comment or a missing `\\` above ended the command"
     return f"what `{name.text}` does to the launch is not known"
-
-
-@cache
-def _parser() -> "Parser":
-    # A good part of the start-up time of commands that read no script.
-    import tree_sitter_bash  # noqa: PLC0415 (see above)
-    from tree_sitter import Language, Parser  # noqa: PLC0415 (see above)
-
-    return Parser(Language(tree_sitter_bash.language()))
