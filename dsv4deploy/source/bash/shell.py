@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dsv4deploy.model.imported import Piece, Word
+from dsv4deploy.model.imported import Piece, Sure, Word
 from dsv4deploy.model.place import Place
 from dsv4deploy.source import starting
 from dsv4deploy.source.account import Account
-from dsv4deploy.source.bash.bits import Bit, Bits, Inner, Source, plain, word
+from dsv4deploy.source.bash.bits import Bit, Bits, Inner, Source, plain, weaker, word
 from dsv4deploy.source.bash.builtins import BUILTINS
 from dsv4deploy.source.bash.entering import Given, enter
 from dsv4deploy.source.bash.parameters import Variable
@@ -146,13 +146,45 @@ class Shell:
         parts = [child for child in node.children if child.is_named]
         if node.type == "if_statement" and self._only_stops(parts[1:]):
             return self._piece(node, "guard")
-        if node.type == "if_statement" and self._is_here(parts[0]) and not {part.type for part in parts} & _PARTS:
+        if node.type == "if_statement" and self._is_here(parts[0]) and not _has_parts(parts):
             self._piece(parts[0], "test: the file is here")
             return self._block([child for child in node.children if child != parts[0]])
-        return self._branch(node, node.children, f"`{self._line(node)}` decides whether or how often it runs")
+        if node.type == "if_statement" and self._asks_caller(parts[0], "-z") and not _has_parts(parts):
+            before = dict(self.state.variables)
+            self._piece(parts[0], "test: the caller sets nothing")
+            self._block([child for child in node.children if child != parts[0]])
+            return self._weaken(before)
+        why = f"`{self._line(node)}` decides whether or how often it runs"
+        unless = node.type == "if_statement" and self._asks_caller(parts[0], "-n") and not _has_parts(parts)
+        return self._branch(node, node.children, why, unless_told=unless)
 
-    def _branch(self, node: "Node", nodes: "Sequence[Node]", why: str) -> None:
-        """Something that may or may not happen: what it sets is unknown afterwards, what it starts is listed."""
+    def _asks_caller(self, test: "Node", operator: str) -> bool:
+        """Whether a test asks if a variable is empty (`-z`) or not (`-n`) that only the caller can have set."""
+        expression = next((child for child in test.children if child.type == "unary_expression"), None)
+        if test.type != "test_command" or expression is None or expression.child_count != 2:  # noqa: PLR2004 (operator and word)
+            return False
+        asked, text = expression.children
+        bits = self._words.cook(text.start_byte, text.end_byte, value=True)
+        names = [name for node in walk(text) for name in _asked(node)]
+        open_ = {self._text(name) for name in names} - self.state.variables.keys()
+        return (
+            self._text(asked) == operator
+            and len(names) == len(open_) == 1
+            and not any(bit.text and not bit.hole for bit in bits)
+        )
+
+    def _weaken(self, before: dict[str, Variable]) -> None:
+        """What has changed since holds unless the caller says otherwise."""
+        for name, variable in self.state.variables.items():
+            if variable != before.get(name):
+                items = tuple(weaker(bits, Sure.DEFAULT) for bits in variable.items)
+                self.state.variables[name] = replace(variable, items=items)
+
+    def _branch(self, node: "Node", nodes: "Sequence[Node]", why: str, *, unless_told: bool = False) -> None:
+        """Something that may or may not happen: what it sets is unknown afterwards, what it starts is listed.
+
+        `unless_told`: it happens only if the caller sets something, so that otherwise all stays as it is.
+        """
         before, self.state = self.state, self.state.copy()
         quiet = Account(beside=self.account.beside, used=self.account.used, sources=self.account.sources)
         loud, self.account = self.account, quiet
@@ -164,12 +196,17 @@ class Shell:
         loud.commands += quiet.commands
         for name, variable in self.state.variables.items():
             old = before.variables.get(name)
-            if variable != old:
+            if variable != old and unless_told and old:
+                before.variables[name] = replace(old, items=tuple(weaker(bits, Sure.DEFAULT) for bits in old.items))
+            elif variable != old and not unless_told:
                 exported = variable.exported or (old is not None and old.exported)
                 before.variables[name] = self._doubtful(name, node, exported)
         before.functions |= self.state.functions
         self.state = before
-        self._leave(node, why)
+        if unless_told:
+            self._piece(node, "only if the caller sets something")
+        else:
+            self._leave(node, why)
 
     def _maybe(self, node: "Node") -> None:
         if node.type in _PARTS:
@@ -445,6 +482,7 @@ class Shell:
     def _environment(self, peeled: starting.Peeled) -> dict[str, Word]:
         """What a program gets here, without what the caller of the script has set."""
         own = self.state.exported() if "*" not in peeled.removed else {}
+        self.account.used |= own.keys()
         place = self.source.place(0, 0)
         kept = {name: as_word(found, place) for name, found in own.items() if name not in peeled.removed}
         return kept | dict(peeled.environment)
@@ -469,6 +507,10 @@ class Shell:
 
     def _leave(self, node: "Node", reason: str) -> None:
         self.account.leave(self.source, node.start_byte, node.end_byte, reason)
+
+
+def _has_parts(nodes: "Sequence[Node]") -> bool:
+    return bool({node.type for node in nodes} & _PARTS)
 
 
 def _asked(node: "Node") -> "Sequence[Node]":
