@@ -13,7 +13,8 @@ from dsv4deploy.source.bash.bits import Inner, Source
 class Account:
     """Collects while a file is read.
 
-    `beside` is the folder that further files are looked for in; `used` are the variables that some word asked for.
+    `beside` is the folder that further files are looked for in; `used` are the variables that some word asks for
+    or some program gets.
     """
 
     commands: list[Command] = field(default_factory=list)
@@ -68,8 +69,7 @@ class Account:
         for source, ranges in list(self._covered.items()):
             for start, end in _gaps(source.data, ranges):
                 self.leave(source, start, end, "no meaning for the launch is known")
-        reached = {name for command in self.commands for name in command.environment} | self.used
-        idle = [left for name, left in self._assigned if name not in reached]
+        idle = [left for name, left in self._assigned if name not in self.used]
         remainder = tuple(sorted([*self.remainder, *idle], key=lambda left: left.place))
         return Imported(file, kind, tuple(self.commands), tuple(self.pieces), remainder, self.sources)
 

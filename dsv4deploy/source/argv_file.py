@@ -10,14 +10,13 @@ from dsv4deploy.source.started import enter_words
 
 
 def argv_file(document: Document, read: Read) -> Imported:
-    """What a loaded document starts; whatever in it is neither `argv` nor `env` is left."""
+    """What a loaded mapping starts; whatever in it is neither `argv` nor `env` is left."""
     account = Account()
     source = Source(document.file, "\n".join(document.lines))
     account.opened(source)
-    tree = document.tree if isinstance(document.tree, dict) else {"argv": document.tree}
-    inside = ("argv",) if isinstance(document.tree, dict) else ()
+    tree = document.tree if isinstance(document.tree, dict) else {}
     argv, env = tree.get("argv"), tree.get("env") or {}
-    words = _words(document, argv if isinstance(argv, list) else [], inside)
+    words = _words(document, argv if isinstance(argv, list) else [])
     environment = {
         name: _word(value, document.values["env", name])
         for name, value in (env.items() if isinstance(env, dict) else ())
@@ -30,8 +29,8 @@ def argv_file(document: Document, read: Read) -> Imported:
     return account.imported(document.file, "json")
 
 
-def _words(document: Document, argv: list[Tree], inside: tuple[str, ...]) -> tuple[Word, ...]:
-    return tuple(_word(value, document.values[*inside, at]) for at, value in enumerate(argv))
+def _words(document: Document, argv: list[Tree]) -> tuple[Word, ...]:
+    return tuple(_word(value, document.values["argv", at]) for at, value in enumerate(argv))
 
 
 def _word(value: Tree, place: Place) -> Word:

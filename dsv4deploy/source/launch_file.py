@@ -2,8 +2,11 @@
 
 import posixpath
 from collections.abc import Mapping
+from dataclasses import replace
 
+from dsv4deploy.model.document import Document
 from dsv4deploy.model.imported import Imported
+from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Texts
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.argv_file import argv_file
@@ -28,15 +31,30 @@ def imported(texts: Texts, path: str, known: Mapping[str, str] | None = None, fo
 
     def read(name: str) -> str | None:
         try:
-            return _text(texts.read(posixpath.join(beside, name)))
+            return _text(texts.read(posixpath.normpath(posixpath.join(beside, name))))
         except Trouble:
             return None
 
     if path.endswith(".json") or text.lstrip()[:2] in {'["', "[\n", '{"', "{\n"}:
-        return argv_file(load(data, path), read)
+        return argv_file(_document(data, path), read)
     if path.endswith(".service") or "\n[Service]" in f"\n{text}":
         return unit(text, path, read)
     return script(text, path, read, known, folder)
+
+
+def _document(data: bytes, path: str) -> Document:
+    """A JSON text; a list of words as if it were the `argv` of a mapping."""
+    if not data.lstrip().startswith(b"["):
+        return load(data, path)
+    # The loader wants a mapping at the top: it gets one that begins on a line before the text.
+    wrapped = load(b'{"argv":\n' + data.rstrip() + b"}", path)
+    keys = {at: _line_up(place) for at, place in wrapped.keys.items()}
+    values = {at: _line_up(place) for at, place in wrapped.values.items()}
+    return replace(wrapped, keys=keys, values=values, lines=wrapped.lines[1:])
+
+
+def _line_up(place: Place) -> Place:
+    return replace(place, line=max(place.line - 1, 1), end_line=max(place.end_line - 1, 1))
 
 
 def _text(data: bytes) -> str | None:

@@ -12,6 +12,7 @@ Words = tuple[Word, ...]
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.DOTALL)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _ENGINE_MODULES = {"sglang.launch_server"}
+_SHIMMED = {*_ENGINE_MODULES, "sglang.cli.main:main"}
 _PYTHON_WITH_VALUE = {"-X", "-W", "--check-hash-based-pycs"}
 
 
@@ -166,6 +167,8 @@ def entry(words: Words) -> Entry | None:
     while at < len(words) and words[at].text.startswith("-") and not words[at].text.startswith(("-m", "-c")):
         at += 2 if words[at].text in _PYTHON_WITH_VALUE else 1
     found = words[at : at + 2]
+    if len(found) > 1 and base(found[0]) == "entry.py" and found[1].text in _SHIMMED:
+        return _shimmed(words, at + 1)
     if found and found[0].text.endswith("launch_server.py"):
         return Entry("file", words[: at + 1], words[at + 1 :])
     module = "".join(word.text for word in found) if found and found[0].text == "-m" else found and found[0].text
@@ -173,6 +176,16 @@ def entry(words: Words) -> Entry | None:
         return None
     end = at + 2 if found[0].text == "-m" else at + 1
     return Entry("module", words[:end], words[end:])
+
+
+def _shimmed(words: Words, at: int) -> Entry | None:
+    """Our own shim in front of the engine's door at `at`, which reads keys from files: its options end at `--`."""
+    end = next((index for index in range(at, len(words)) if words[index].text == "--"), None)
+    if end is None:
+        return None
+    serve = words[end + 1 : end + 2] != () and words[end + 1].text == "serve"
+    end += 2 if serve else 1
+    return Entry("serve" if serve else "module", words[:end], words[end:])
 
 
 def hidden_entry(words: Sequence[Word]) -> int | None:

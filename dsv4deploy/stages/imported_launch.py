@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dsv4deploy.model.argv import ArgvError, Given, MissingFlag, Parsed
+from dsv4deploy.model.argv import ArgvError, Given, InvalidChoice, MissingFlag, Parsed, UnexpectedValue, WrongType
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
@@ -64,11 +64,7 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
         *(_unknown_value(word, flag) for word, flag in known.unknown),
         *(_unknown_value(word, name) for name, word in command.environment.items() if not word.known),
         *(_shadowed(given, settings[given.flag.dest], known.words) for given in parsed.shadowed),
-        *(
-            _abbreviated(given, known.words)
-            for given in parsed.given.values()
-            if given.spelling not in given.flag.names
-        ),
+        *(_abbreviated(given, known.words) for given in parsed.given.values() if _is_doubtful(given, history)),
         *(_elsewhere(word) for word in command.env_files),
     ]
     errors = [error for error in parsed.errors if not (isinstance(error, MissingFlag) and known.open_for(error))]
@@ -140,7 +136,11 @@ def _setting(given: Given, words: Sequence[Word]) -> Setting:
 
 
 def _place(error: ArgvError, words: Sequence[Word]) -> Place | None:
-    return words[error.words[-1]].place if error.words else None
+    """Where the wrong word stands: the value, where it is the value that is wrong."""
+    if not error.words:
+        return None
+    about_value = isinstance(error, InvalidChoice | WrongType | UnexpectedValue)
+    return words[error.words[-1 if about_value else 0]].place
 
 
 def _unknown_value(word: Word, name: str) -> Diagnostic:

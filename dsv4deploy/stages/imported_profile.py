@@ -18,11 +18,22 @@ from dsv4deploy.model.imported import Command, Imported, Remainder, Sure, Word
 from dsv4deploy.model.launch import Json, Setting
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.profile import Env, Profile, Says
+from dsv4deploy.stages.command import MOUNTED_ENTRY
 from dsv4deploy.stages.imported_launch import Arguments, arguments
 from dsv4deploy.stages.launch import USABLE
 from dsv4deploy.stages.render import CACHE, CACHES
 
 SECRETS = {"api_key": "server.api_key_file", "admin_api_key": "server.admin_api_key_file"}
+_KEY_FILES: Mapping[str, KeyPath] = {
+    "--api-key-file": ("server", "api_key_file"),
+    "--admin-api-key-file": ("server", "admin_api_key_file"),
+}
+_MOUNTED_KEYS: Mapping[str, KeyPath] = {
+    "/run/secrets/api_key": ("server", "api_key_file"),
+    "/run/secrets/admin_api_key": ("server", "admin_api_key_file"),
+}
+# How a rendered script holds the file to its digest.
+_PINNED = re.compile(r'sha256sum <"\$env_file"\)" != "([0-9a-f]{64})  -"')
 _FLAG_NAME = re.compile(r"--[A-Za-z0-9][A-Za-z0-9_-]*")
 _CACHE = re.compile(r"(?P<parent>/.+)/[0-9a-f]{12}/(?P<kind>\w+)")
 _PYTHON = re.compile(r"(?P<venv>/.+)/bin/(?:python[\d.]*|sglang)")
@@ -30,6 +41,8 @@ _TAG_VERSION = re.compile(r":v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:-|@|$)")
 # The service does what these were for.
 _SUPERVISES = {"exec", "nohup", "setsid", "env", "command", "sudo", "gosu", "tini", "dumb-init", "unbuffer", "time"}
 _LAUNCHERS = {"numactl", "taskset", "nice", "ionice", "chrt", "stdbuf"}
+# Paths that a rendered `docker run` mounts by itself.
+_MOUNTED_PATHS = {"model_path", "tokenizer_path", "chat_template", "speculative_draft_model_path"}
 _RENDERED_OPTIONS = {
     ("rm", "true"), ("init", "true"), ("detach", "true"), ("interactive", "true"), ("tty", "true"),
     ("ipc", "host"), ("network", "host"), ("gpus", "all"), ("ulimit", "memlock=-1"), ("ulimit", "stack=67108864"),
@@ -131,7 +144,16 @@ class _Drafting:
             self.add(("engine", "venv"), found["venv"], lead[0])
         elif self.command.venv and self.command.venv.known:
             self.add(("engine", "venv"), self.command.venv.text, self.command.venv)
-        return self.leave([word for word in lead[1:-2] if word.text != "-u"], "an option of the interpreter")
+        return self._lead(lead)
+
+    def _lead(self, lead: Sequence[Word]) -> None:
+        """What stands between the interpreter and the engine's module."""
+        for word in lead[1:]:
+            name, _, path = word.text.partition("=")
+            if name in _KEY_FILES and word.known:
+                self.add(_KEY_FILES[name], path, word)
+        own = next((at for at, word in enumerate(lead) if word.text.startswith("-m") or word.text.endswith(".py")), 1)
+        self.leave([word for word in lead[1:own] if word.text != "-u"], "an option of the interpreter")
 
     def _container(self) -> None:
         container = self.command.container
@@ -145,7 +167,8 @@ class _Drafting:
 
     def _option(self, name: str, word: Word) -> None:
         devices = re.fullmatch(r'"?device=([^"]+)"?', word.text) if name == "gpus" else None
-        if name in {"env", "env-file", "entrypoint"} or (name, word.text) in _RENDERED_OPTIONS:
+        rendered = (name, word.text) in _RENDERED_OPTIONS or word.text.endswith(f"/entry.py:{MOUNTED_ENTRY}:ro")
+        if name in {"env", "env-file", "entrypoint"} or rendered:
             return
         if devices:
             self.add(("hardware", "devices"), _devices(devices[1]), word)
@@ -154,12 +177,20 @@ class _Drafting:
         elif name == "name":
             self.add(("name",), word.text, word)
         elif name == "volume" and (mount := re.fullmatch(r"(/[^:]*):(/[^:]*?)(:ro)?", word.text)) and word.known:
-            mounts = self.entries.get(("engine", "container", "mounts"))
-            self.add(("engine", "container", "mounts"), {**(mounts.value if mounts else {}), mount[1]: mount[2]}, word)
-            if not mount[3]:
-                self.leave([word], "mounts of a profile are read-only, this one is not")
+            self._mount(mount[1], mount[2], word, read_only=bool(mount[3]))
         else:
             self.left.append(Remainder(f"--{name} {word.text}", word.place, "no field of a profile says it"))
+
+    def _mount(self, source: str, target: str, word: Word, *, read_only: bool) -> None:
+        if target in _MOUNTED_KEYS:
+            return self.add(_MOUNTED_KEYS[target], source, word)
+        own = {setting.value for dest, setting in self.said.settings.items() if dest in _MOUNTED_PATHS}
+        if source == target and source in own and read_only:
+            return None
+        path = ("engine", "container", "mounts")
+        mounts = self.entries[path].value if path in self.entries else {}
+        self.add(path, {**mounts, source: target}, word)
+        return None if read_only else self.leave([word], "mounts of a profile are read-only, this one is not")
 
     # Settings.
 
@@ -210,7 +241,8 @@ class _Drafting:
     def _argument(self, setting: Setting) -> None:
         """A flag that no field says, by its own name."""
         if setting.words:
-            value = _argument_value(setting)
+            flag = self.catalogue.flag(setting.flag)
+            value = _argument_value(setting, many=flag is not None and flag.nargs in {"*", "+"})
             self.add(("args", setting.flag.removeprefix("--")), value, self._word(setting), setting.place)
 
     def _word(self, setting: Setting) -> Word | None:
@@ -250,6 +282,9 @@ class _Drafting:
                 self.leave([word], "a profile has one file that is sourced first: nccl.env_file")
                 continue
             self.add(("nccl", "env_file"), word.text, word)
+            pins = (_PINNED.search("\n".join(lines)) for lines in self.imported.sources.values())
+            for pin in filter(None, pins):
+                self.add(("nccl", "env_file_sha256"), pin[1], word)
             for name in [name for name, found in variables.items() if found.place.file == word.text]:
                 del variables[name]
 
@@ -401,14 +436,14 @@ def _plain(value: Json) -> Any:  # noqa: ANN401 (whatever YAML holds)
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
-def _argument_value(setting: Setting) -> Any:  # noqa: ANN401 (whatever YAML holds)
+def _argument_value(setting: Setting, *, many: bool) -> Any:  # noqa: ANN401 (whatever YAML holds)
     values = [setting.words[0].partition("=")[2]] if "=" in setting.words[0] else list(setting.words[1:])
     if not values:
         return not setting.words[0].startswith("--no-")
     value = setting.value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    return values[0] if len(values) == 1 and not isinstance(value, tuple) else values
+    return values if many else values[0]
 
 
 @cache
@@ -446,9 +481,10 @@ def _tree(entries: Iterable[Entry]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for entry in entries:
         inner = tree
-        for step in entry.path[:-1]:
+        *outer, last = map(str, entry.path)
+        for step in outer:
             inner = inner.setdefault(step, {})
-        inner[entry.path[-1]] = entry.value
+        inner[last] = entry.value
     return tree
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dsv4deploy.model.imported import Command, Word
 from dsv4deploy.source import containers, starting
 from dsv4deploy.source.bash.bits import Bits, Inner, Source
-from dsv4deploy.source.bash.state import Here, State, as_variable
+from dsv4deploy.source.bash.state import INHERITED, Here, State, as_variable
 
 if TYPE_CHECKING:
     from dsv4deploy.source.bash.shell import Shell
@@ -71,6 +71,10 @@ def _container(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
     peeled = starting.peeled(found.words)
     bits = {id(one.word): one.bits for one in given}
     inner = [Given(one, bits.get(id(one), ())) for one in peeled.rest]
+    for name, word in here.environment.items():
+        if name not in found.environment and name not in INHERITED and not name.startswith("DOCKER_"):
+            reason = f"{name} is exported, but the container does not get it: that takes --env {name}"
+            shell.account.leave_word(f"{name}={word.text}", word.place, reason)
     here = replace(
         here,
         container=found.container,

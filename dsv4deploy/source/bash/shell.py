@@ -2,22 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
-from dsv4deploy.model.imported import Piece, Word
+from dsv4deploy.model.imported import Piece, Sure, Word
 from dsv4deploy.model.place import Place
 from dsv4deploy.source import starting
 from dsv4deploy.source.account import Account
-from dsv4deploy.source.bash.bits import Bit, Bits, Inner, Source, plain, word
+from dsv4deploy.source.bash.bits import Bit, Bits, Inner, Source, plain, weaker, word
 from dsv4deploy.source.bash.builtins import BUILTINS
 from dsv4deploy.source.bash.entering import Given, enter
 from dsv4deploy.source.bash.parameters import Variable
 from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word
+from dsv4deploy.source.bash.tree import tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statement", "c_style_for_statement"}
 _COMPLAINS = {"echo", "printf", ":", "true", "false"}
@@ -39,9 +39,10 @@ class Shell:
         self.starter: Here | None = None
         self.depth = 0
         self._reached = 0
-        self._root = _parser().parse(source.data).root_node
+        self._root = tree(source.data)
         self._words = Words(source, nested(self._root), self)
         account.opened(source)
+        account.used |= {self._text(name) for node in walk(self._root) for name in _asked(node)}
         if source.has_carriage_returns:
             account.leave_word("\r", source.place(0, 0), _CARRIAGE_RETURN)
 
@@ -53,7 +54,6 @@ class Shell:
 
     def variable(self, name: str) -> Variable | None:
         """The variable, or None if nothing here says what it is."""
-        self.account.used.add(name)
         return self.state.variables.get(name)
 
     def positional(self) -> tuple[Bits, ...] | None:
@@ -146,13 +146,45 @@ class Shell:
         parts = [child for child in node.children if child.is_named]
         if node.type == "if_statement" and self._only_stops(parts[1:]):
             return self._piece(node, "guard")
-        if node.type == "if_statement" and self._is_here(parts[0]) and not {part.type for part in parts} & _PARTS:
+        if node.type == "if_statement" and self._is_here(parts[0]) and not _has_parts(parts):
             self._piece(parts[0], "test: the file is here")
             return self._block([child for child in node.children if child != parts[0]])
-        return self._branch(node, node.children, f"`{self._line(node)}` decides whether or how often it runs")
+        if node.type == "if_statement" and self._asks_caller(parts[0], "-z") and not _has_parts(parts):
+            before = dict(self.state.variables)
+            self._piece(parts[0], "test: the caller sets nothing")
+            self._block([child for child in node.children if child != parts[0]])
+            return self._weaken(before)
+        why = f"`{self._line(node)}` decides whether or how often it runs"
+        unless = node.type == "if_statement" and self._asks_caller(parts[0], "-n") and not _has_parts(parts)
+        return self._branch(node, node.children, why, unless_told=unless)
 
-    def _branch(self, node: "Node", nodes: "Sequence[Node]", why: str) -> None:
-        """Something that may or may not happen: what it sets is unknown afterwards, what it starts is listed."""
+    def _asks_caller(self, test: "Node", operator: str) -> bool:
+        """Whether a test asks if a variable is empty (`-z`) or not (`-n`) that only the caller can have set."""
+        expression = next((child for child in test.children if child.type == "unary_expression"), None)
+        if test.type != "test_command" or expression is None or expression.child_count != 2:  # noqa: PLR2004 (operator and word)
+            return False
+        asked, text = expression.children
+        bits = self._words.cook(text.start_byte, text.end_byte, value=True)
+        names = [name for node in walk(text) for name in _asked(node)]
+        open_ = {self._text(name) for name in names} - self.state.variables.keys()
+        return (
+            self._text(asked) == operator
+            and len(names) == len(open_) == 1
+            and not any(bit.text and not bit.hole for bit in bits)
+        )
+
+    def _weaken(self, before: dict[str, Variable]) -> None:
+        """What has changed since holds unless the caller says otherwise."""
+        for name, variable in self.state.variables.items():
+            if variable != before.get(name):
+                items = tuple(weaker(bits, Sure.DEFAULT) for bits in variable.items)
+                self.state.variables[name] = replace(variable, items=items)
+
+    def _branch(self, node: "Node", nodes: "Sequence[Node]", why: str, *, unless_told: bool = False) -> None:
+        """Something that may or may not happen: what it sets is unknown afterwards, what it starts is listed.
+
+        `unless_told`: it happens only if the caller sets something, so that otherwise all stays as it is.
+        """
         before, self.state = self.state, self.state.copy()
         quiet = Account(beside=self.account.beside, used=self.account.used, sources=self.account.sources)
         loud, self.account = self.account, quiet
@@ -164,12 +196,17 @@ class Shell:
         loud.commands += quiet.commands
         for name, variable in self.state.variables.items():
             old = before.variables.get(name)
-            if variable != old:
+            if variable != old and unless_told and old:
+                before.variables[name] = replace(old, items=tuple(weaker(bits, Sure.DEFAULT) for bits in old.items))
+            elif variable != old and not unless_told:
                 exported = variable.exported or (old is not None and old.exported)
                 before.variables[name] = self._doubtful(name, node, exported)
         before.functions |= self.state.functions
         self.state = before
-        self._leave(node, why)
+        if unless_told:
+            self._piece(node, "only if the caller sets something")
+        else:
+            self._leave(node, why)
 
     def _maybe(self, node: "Node") -> None:
         if node.type in _PARTS:
@@ -185,7 +222,9 @@ class Shell:
         return Variable(((bit,),), exported=exported, place=self._place(node))
 
     def _list(self, node: "Node") -> None:
-        left, operator, right = node.children[0], node.children[1], node.children[-1]
+        if node.child_count != 3:  # noqa: PLR2004 (left, operator, right)
+            return self._broken(node)
+        left, operator, right = node.children
         if operator.type == "&&" and self._is_test(left):
             if not self._is_here(left):
                 return self._branch(node, [left, right], f"it depends on `{self._line(left)}`")
@@ -209,12 +248,12 @@ class Shell:
                 waiting += [child for child in node.children if child.is_named and not child.type.endswith("_redirect")]
             elif node.type != "comment":
                 commands.append(node)
-        names = [self._text(node).split(maxsplit=1)[0] for node in commands if node.type == "command"]
+        names = [self._name(node) for node in commands if node.type == "command"]
         return len(names) == len(commands) and set(names) <= _COMPLAINS | _STOPS and bool(set(names) & _STOPS)
 
     def _is_test(self, node: "Node") -> bool:
         if node.type == "command":
-            return self._text(node).split(maxsplit=1)[0] in {"test", "grep", "pgrep", "command", "which"}
+            return self._name(node) in {"test", "grep", "pgrep", "command", "which"}
         return node.type in {"test_command", "negated_command"}
 
     def _is_here(self, test: "Node") -> bool:
@@ -443,6 +482,7 @@ class Shell:
     def _environment(self, peeled: starting.Peeled) -> dict[str, Word]:
         """What a program gets here, without what the caller of the script has set."""
         own = self.state.exported() if "*" not in peeled.removed else {}
+        self.account.used |= own.keys()
         place = self.source.place(0, 0)
         kept = {name: as_word(found, place) for name, found in own.items() if name not in peeled.removed}
         return kept | dict(peeled.environment)
@@ -451,6 +491,9 @@ class Shell:
 
     def _text(self, node: "Node") -> str:
         return self.source.text(node.start_byte, node.end_byte)
+
+    def _name(self, node: "Node") -> str:
+        return next(iter(self._text(node).split(maxsplit=1)), "")
 
     def _line(self, node: "Node") -> str:
         first = self._text(node).split("\n", 1)[0].strip()
@@ -466,6 +509,17 @@ class Shell:
         self.account.leave(self.source, node.start_byte, node.end_byte, reason)
 
 
+def _has_parts(nodes: "Sequence[Node]") -> bool:
+    return bool({node.type for node in nodes} & _PARTS)
+
+
+def _asked(node: "Node") -> "Sequence[Node]":
+    """The variable that an expansion asks for."""
+    inside = node.children if node.type in {"simple_expansion", "expansion"} else ()
+    inner = [name for child in inside if child.type == "subscript" for name in child.children]
+    return [child for child in (*inside, *inner) if child.type == "variable_name"]
+
+
 def _end_of_redirect(node: "Node") -> int:
     """Where a redirection ends: the grammar counts the words behind its file to it as well."""
     if node.type != "file_redirect":
@@ -477,12 +531,3 @@ def _unknown(name: Word) -> str:
     if name.text.startswith("-"):
         return "bash runs this as a command of its own: a comment or a missing `\\` above ended the command"
     return f"what `{name.text}` does to the launch is not known"
-
-
-@cache
-def _parser() -> "Parser":
-    # A good part of the start-up time of commands that read no script.
-    import tree_sitter_bash  # noqa: PLC0415 (see above)
-    from tree_sitter import Language, Parser  # noqa: PLC0415 (see above)
-
-    return Parser(Language(tree_sitter_bash.language()))

@@ -18,7 +18,7 @@ Read = Callable[[str], str | None]
 """The text of a file by its path (a relative one starts at the folder of the script); None if it is not there."""
 
 # In practice every caller has these in the environment, so that an assignment reaches the engine without `export`.
-_INHERITED = {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER"}
+INHERITED = {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER"}
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class State:
     def set(self, name: str, variable: Variable) -> None:
         """Give `name` a value; it stays exported if it was."""
         old = self.variables.get(name)
-        exported = variable.exported or self.exports_all or name in _INHERITED or (old is not None and old.exported)
+        exported = variable.exported or self.exports_all or name in INHERITED or (old is not None and old.exported)
         self.variables[name] = replace(variable, exported=exported)
         if name in self.removed:
             self.removed.remove(name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsv4deploy.source.bash.bits import BLANKS, Bit, Bits, Source, fields
 from dsv4deploy.source.bash.parameters import Parameters, Scope
+from dsv4deploy.source.bash.tree import end_of_ansi, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,12 +29,9 @@ _ANSI = re.compile(
 def nested(root: "Node") -> dict[int, "Node"]:
     """Every expansion that has an end of its own, by the byte at which it starts; the outermost wins."""
     found: dict[int, Node] = {}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    for node in walk(root):
         if node.type in _NESTED:
             found.setdefault(node.start_byte, node)
-        waiting += node.children
     return found
 
 
@@ -164,10 +162,7 @@ class Words:
         return after, [self._hole(name, at, after)]
 
     def _ansi(self, at: int) -> tuple[int, Sequence[Bit]]:
-        data = self._source.data
-        close = at + 2
-        while close < len(data) and data[close : close + 1] != b"'":
-            close += 2 if data[close : close + 1] == b"\\" else 1
+        close = end_of_ansi(self._source.data, at) - 1
         text = _ANSI.sub(_ansi_character, self._source.text(at + 2, close))
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
         return close + 1, [Bit(text, self._source, at + 2, close, exact=False, quoted=True)]

@@ -43,16 +43,19 @@ def in_dollar(text: str) -> str:
     return "$'" + "".join(f"\\x{byte:02x}" for byte in text.encode()) + "'"
 
 
+def in_dollar_escaped(text: str) -> str:
+    return "$'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def escaped(text: str) -> str:
-    # The grammar takes an escaped carriage return for a blank; nobody writes one.
-    return "".join(f"'{c}'" if c in "\n\r\v\f" else f"\\{c}" for c in text) or "''"
+    return "".join("'\n'" if c == "\n" else f"\\{c}" for c in text) or "''"
 
 
 @st.composite
 def quoted_words(draw: st.DrawFn) -> tuple[str, str]:
     """A word, and one of the ways to write it in bash: each stretch in another kind of quotes."""
     stretches = draw(st.lists(values, min_size=1, max_size=3))
-    kinds = [draw(st.sampled_from([shlex.quote, in_double, in_dollar, escaped])) for _ in stretches]
+    kinds = [draw(st.sampled_from([shlex.quote, in_double, in_dollar, in_dollar_escaped, escaped])) for _ in stretches]
     return "".join(stretches), "".join(kind(text) for kind, text in zip(kinds, stretches, strict=True))
 
 

@@ -1,0 +1,61 @@
+"""The syntax tree of a bash text; only structure is taken from it, words are read from the text itself."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_BLANKS = {b" ", b"\t", b"\r", b"\v", b"\f"}
+
+
+def tree(data: bytes) -> "Node":
+    """The root of the tree; its byte offsets are those of `data`."""
+    # The grammar takes an escaped blank for a blank: it gets letters instead.
+    masked = _ESCAPED.sub(lambda found: b"xx" if found[0][1:] in _BLANKS else found[0], data)
+    root = _parser().parse(masked).root_node
+    seen = -1
+    while (wrong := next(_misread(data, root), None)) and wrong[0] > seen:
+        # The grammar lets `$'\\'` run on to the next quote: it gets the string without what is in it.
+        seen, end = wrong
+        inside = bytes(byte if byte == ord("\n") else ord("x") for byte in data[seen + 2 : end - 1])
+        masked = masked[: seen + 2] + inside + masked[end - 1 :]
+        root = _parser().parse(masked).root_node
+    return root
+
+
+def walk(root: "Node") -> Iterator["Node"]:
+    """Every node, outer before inner, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
+
+
+def end_of_ansi(data: bytes, start: int) -> int:
+    """Where the string ends whose `$'` stands at `start`."""
+    at = start + 2
+    while at < len(data) and data[at : at + 1] != b"'":
+        at += 2 if data[at : at + 1] == b"\\" else 1
+    return at + 1
+
+
+def _misread(data: bytes, root: "Node") -> Iterator[tuple[int, int]]:
+    for node in walk(root):
+        if node.type == "ansi_c_string":
+            end = end_of_ansi(data, node.start_byte)
+            if end != node.end_byte and end <= len(data):
+                yield node.start_byte, end
+
+
+@cache
+def _parser() -> "Parser":
+    # A good part of the start-up time of commands that read no script.
+    import tree_sitter_bash  # noqa: PLC0415 (see above)
+    from tree_sitter import Language, Parser  # noqa: PLC0415 (see above)
+
+    return Parser(Language(tree_sitter_bash.language()))

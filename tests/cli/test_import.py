@@ -1,0 +1,121 @@
+"""`dsv4deploy import` writes a profile and lists what it could not carry over."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dsv4deploy.cli.app import run
+
+SCRIPT = """\
+#!/bin/bash
+set -euo pipefail
+mkdir -p logs
+source ./nccl.env
+export SGLANG_SM120_MMA_FLASHMLA=1
+TP=${TP:-4}
+nohup numactl --cpunodebind=0 /opt/sglang/venv/bin/python -m sglang.launch_server \\
+  --model-path /models/DeepSeek-V4 --tp $TP \\
+  --disable-custom-all-reduce --json-model-override-args '{"a": 1}' \\
+  --gpu-memory-utilization 0.9 --api-key sesame --nccl-port $PORT > logs/server.log 2>&1 &
+"""
+PROFILE = """\
+# Imported from {file}.
+
+name: deepseek-v4
+engine:
+  version: 0.5.21
+  venv: /opt/sglang/venv  # line 7
+model:
+  path: /models/DeepSeek-V4  # line 8
+parallel:
+  tp: 4  # line 6, unless the caller sets it otherwise
+kernels:
+  custom_all_reduce: false  # line 9
+nccl:
+  p2p_level: SYS  # {folder}/nccl.env:1
+  env:
+    NCCL_NEW_ONE: "off"  # {folder}/nccl.env:2
+env:
+  SGLANG_SM120_MMA_FLASHMLA: "1"  # line 5
+args:
+  json-model-override-args: "{{\\"a\\": 1}}"  # line 9
+  gpu-memory-utilization: "0.9"  # line 10
+service:
+  launcher: [numactl, "--cpunodebind=0"]  # line 7
+
+# Not carried over from {file}; look at each:
+#   {file}:3:1  mkdir -p logs: what `mkdir` does to the launch is not known
+#   {file}:10:42  --api-key ...: a secret: write it to a file of mode 0600 on the node and name that as server.api_key_file
+#   {file}:10:61  $PORT: --nccl-port: not known here, needs PORT
+#   {file}:10:67  > logs/server.log: the service keeps the output: service.log says where
+#   {file}:10:85  2>&1: the service keeps the output: service.log says where
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "nccl.env").write_text("export NCCL_P2P_LEVEL=SYS\nexport NCCL_NEW_ONE=off\n")
+    path = tmp_path / "launch.sh"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_a_script_becomes_a_profile_with_its_places(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", str(file), "--engine", "0.5.21"]) == 0
+    assert capsys.readouterr().out == PROFILE.format(file=file, folder=file.parent)
+
+
+def test_what_is_written_can_be_validated(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "profile.yaml"
+    assert run(["import", str(file), "--engine", "0.5.21", "-o", str(output)]) == 0
+    assert capsys.readouterr().out == f"{output}: 12 values, 5 not carried over (listed at its end)\n"
+    assert run(["validate", str(output), "--format", "json"]) == 1
+    (told,) = (one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["level"] == "error")
+    assert told["names"] == ["--gpu-memory-utilization"]
+    assert run(["import", str(file), "--engine", "0.5.21", "-o", str(output)]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+def test_the_caller_can_be_played(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", str(file), "--engine", "0.5.21", "--env", "TP=8", "--env", "PORT=9", "--name", "x"]) == 0
+    out = capsys.readouterr().out
+    assert "name: x\n" in out
+    assert "tp: 8  # --env TP=8:1\n" in out
+    assert "nccl-port: 9" in out
+
+
+def test_a_file_that_does_not_name_its_engine_asks_for_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", str(file)]) == 2
+    assert "--engine VERSION" in capsys.readouterr().err
+    assert run(["import", str(file), "--engine", "9.9.9"]) == 2
+    assert "nearest" in capsys.readouterr().err
+
+
+def test_the_tag_of_an_image_names_the_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("docker run --gpus '\"device=0,1\"' --shm-size 16G lmsysorg/sglang:v0.5.17-cu129 sglang serve /m\n")
+    assert run(["import", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "version: 0.5.17\n" in out
+    assert "devices: [0, 1]" in out
+    assert "entry: serve" in out
+
+
+def test_as_json_every_word_is_told_and_keys_are_not(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", str(file), "--format", "json"]) == 0
+    out = capsys.readouterr().out
+    told = json.loads(out)
+    (command,) = told["commands"]
+    assert told["schema"] == "imported/1"
+    assert {"text": "4", "place": f"{file}:6:10", "sure": "default", "needs": []} in command["argv"]
+    assert command["prefixes"] == [["nohup"], ["numactl", "--cpunodebind=0"]]
+    assert [left["text"] for left in told["not_understood"]] == ["mkdir -p logs"]
+    assert "sesame" not in out
+
+
+def test_nothing_that_starts_a_server_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.sh"
+    path.write_text("./elsewhere\n")
+    assert run(["import", str(path)]) == 3
+    assert "starts no SGLang server" in capsys.readouterr().err
