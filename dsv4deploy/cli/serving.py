@@ -67,7 +67,7 @@ def steps(seen: Seen, name: str, action: Action, release: str = "") -> tuple[Ste
     return (*found, *lost)
 
 
-def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **more: Any) -> dict[str, Event]:
+def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **more: object) -> dict[str, Event]:
     """Ask each node one thing, and return its last word by node."""
     found: dict[str, Event] = {}
 
@@ -80,7 +80,7 @@ def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **
     return found
 
 
-def act(options: ansible.Options, name: str | None, verb: str, done: str, **more: Any) -> int:
+def act(options: ansible.Options, name: str | None, verb: str, done: str, **more: object) -> int:
     """Start, stop, restart or prune one deployment everywhere, tell what came of it, and return the exit code."""
     looked = seen(options)
     chosen = meant(looked, name)

@@ -20,6 +20,7 @@ from dsv4deploy.node.trouble import Trouble
 Service = Union[Systemd, Keeper]
 _MARGIN_S = 120.0
 _KEEP = 5
+LATE = "not ready within the time that service.timeouts.start_s gives it"
 
 
 def service_of(place: Place, manifest: dict[str, Any]) -> Service:
@@ -151,7 +152,8 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
     """End the trial badly: stop what is on trial, and start the release that was confirmed before it."""
     pending = place.pending()
     if pending is None:
-        return {"changed": False, "to": place.current()}
+        last = next(iter(place.history()[-1:]), {})
+        return {"changed": False, "to": place.current(), "already": last.get("verb") == "restored"}
     tried, before = place.current(), pending["from"]
     untouched = before is not None and tried == before and service_of(place, place.manifest(before)).running()
     if not untouched and tried:
@@ -187,6 +189,12 @@ def settle(place: Place, *, block: bool = True) -> dict[str, Any]:
     if procs.uptime() > float(pending["deadline"]):
         return restore(place, "nobody confirmed the release in time", block=block)
     return {"changed": False}
+
+
+def overdue(place: Place, manifest: dict[str, Any]) -> bool:
+    """Whether a start on trial has had all the time that the profile gives it."""
+    pending, limit = place.pending(), manifest["service"].get("start_timeout_s")
+    return bool(pending and limit and procs.uptime() - float(pending["began"]) > float(limit))
 
 
 def abandoned(place: Place) -> str | None:

@@ -132,6 +132,8 @@ def _event(raw: Mapping[str, Any]) -> Event | None:
     if kind is None or "host" not in data:
         return None
     answer = data.get("res") or {}
+    if kind in {Kind.OK, Kind.RETRY} and "verb" not in answer:
+        return None  # a step of Ansible's own, which is news only when it fails
     return Event(
         str(data["host"]), str(answer.get("verb") or data.get("task_action") or ""), kind, answer, data.get("task", "")
     )

@@ -88,7 +88,7 @@ def _restored(step: Step, own: Sequence[Event], restored: Event) -> Outcome:
     before = [event for event in own[: own.index(restored)] if event.step == "wait"]
     lines = tuple(before[-1].answer.get("lines") or ()) if before else ()
     why, to = _why(own), restored.answer.get("to")
-    if not restored.answer.get("changed"):
+    if not restored.answer.get("changed") and not restored.answer.get("already"):
         return Outcome(step.node, step.name, End.FAILED, f"{why}; nothing was switched")
     if not to:
         return Outcome(

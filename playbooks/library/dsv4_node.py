@@ -1,4 +1,3 @@
-#!/usr/bin/python
 """Documentation of the action `dsv4_node`; the action itself stands in `action_plugins`."""
 
 DOCUMENTATION = r"""

@@ -1,0 +1,36 @@
+"""The fleet of the session, with the rehearsal engine on every node."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ground import COMMAND, Ground
+from testbed import Fleet, sh
+
+_NEEDED = ("systemd-nspawn", "mmdebstrap", "ip", "ssh")
+
+
+@pytest.fixture(scope="session")
+def whole_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    missing = [tool for tool in _NEEDED if shutil.which(tool) is None]
+    if os.geteuid() != 0 or missing:
+        pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}")
+    engine = tmp_path_factory.mktemp("engine") / "rehearsal.pyz"
+    sh(COMMAND, "rehearse", "pack", engine, "--engine", "0.5.23")
+    fleet = Fleet(os.environ.get("DSV4_FLEET", "dsv4"))
+    try:
+        fleet.up(3, disk="256M", files=[(str(engine), "/opt/rehearsal.pyz")])
+        for node in fleet.nodes.values():
+            node.exec("python3", "/opt/rehearsal.pyz", "/opt/rehearsal")
+        yield fleet
+    finally:
+        fleet.down()
+
+
+@pytest.fixture
+def ground(whole_fleet: Fleet, tmp_path: Path) -> Iterator[Ground]:
+    one = Ground(whole_fleet, tmp_path)
+    yield one
+    one.clean()

@@ -1,0 +1,148 @@
+"""Apply on real systemd nodes over real ssh, seen on the nodes themselves."""
+
+import json
+
+import pytest
+from ground import Ground, profile
+
+pytestmark = pytest.mark.fleet
+
+
+def test_a_fresh_fleet_is_served_and_a_second_apply_changes_nothing(ground: Ground) -> None:
+    out = ground.apply()
+    assert "3 applied, 0 failed" in out
+    for node in ("gpu01", "gpu02", "gpu03"):
+        assert ground.http(node) == 200
+        assert (
+            ground.shell("systemctl is-enabled flash; systemctl show -P Restart flash", node) == "enabled\non-failure"
+        )
+        assert ground.words(node)[-2:] == ["--port", "30000"]
+        assert ground.environ(node)["DSV4_REHEARSAL_SPEED"] == "20"
+    pids = [ground.pid(node.name) for node in ground.nodes]
+    stamps = ground.shell(
+        "find /opt/dsv4deploy /etc/systemd/system -type f -name '[!l]*' -printf '%i %T@ %p\\n' | sort"
+    )
+    code, out = ground.run("apply")
+    assert (code, "No changes. 3 nodes run release" in out) == (0, True), out
+    assert [ground.pid(node.name) for node in ground.nodes] == pids
+    assert (
+        ground.shell("find /opt/dsv4deploy /etc/systemd/system -type f -name '[!l]*' -printf '%i %T@ %p\\n' | sort")
+        == stamps
+    )
+
+
+def test_one_flag_changed_is_exactly_that_diff_and_one_restart_and_can_be_rolled_back(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    first, pid = ground.release(), ground.pid()
+    code, out = ground.run("plan", "--limit", "gpu01", "--set", "memory.fraction_static=0.5", "--detailed-exitcode")
+    assert code == 10, out
+    assert [line.strip() for line in out.splitlines() if line.startswith(("  +", "  -"))] == [
+        "+ argument --mem-fraction-static 0.5"
+    ]
+    assert (ground.release(), ground.pid()) == (first, pid)
+    ground.apply("--limit", "gpu01", "--set", "memory.fraction_static=0.5")
+    assert "--mem-fraction-static" in ground.words()
+    assert ground.shell("systemctl show -P NRestarts flash") == "0"
+    started = ground.shell("journalctl -u flash -o cat | grep -c 'Started flash'")
+    assert started == "2"
+    code, out = ground.run("rollback", "--yes", "--limit", "gpu01")
+    assert code == 0, out
+    assert "--mem-fraction-static" not in ground.words()
+    ground.serves(first)
+
+
+def test_a_server_is_not_restarted_without_a_yes(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    pid = ground.pid()
+    code, out = ground.run("apply", "--limit", "gpu01", "--set", "memory.fraction_static=0.5")
+    assert (code, "--yes" in out, ground.pid()) == (2, True, pid)
+
+
+def test_a_hand_edit_is_shown_and_repaired(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    pid = ground.pid()
+    ground.shell(
+        "echo '# x' >> /opt/dsv4deploy/flash/current/nccl.env; echo '# x' >> /etc/systemd/system/flash.service"
+    )
+    _, out = ground.run("plan", "--limit", "gpu01")
+    assert "nccl.env: edited" in out
+    assert "/etc/systemd/system/flash.service: edited" in out
+    assert "in place, no restart" in out
+    ground.apply("--limit", "gpu01")
+    assert "No changes" in ground.run("plan", "--limit", "gpu01")[1]
+    assert ground.shell("grep -c '# x' /etc/systemd/system/flash.service") == "0"
+    assert ground.shell("systemctl show -P NeedDaemonReload flash") == "no"
+    assert ground.pid() == pid
+
+
+def test_a_process_that_is_not_what_the_files_say_is_restarted(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    ground.shell("sed -i s/30000/30005/ /opt/dsv4deploy/flash/current/serve.sh && systemctl restart flash")
+    _, out = ground.run("plan", "--limit", "gpu01")
+    assert "what runs is not what the files say" in out, out
+    ground.apply("--limit", "gpu01")
+    assert ground.words()[-1] == "30000"
+    assert ground.http() == 200
+
+
+def test_two_profiles_on_one_node(ground: Ground) -> None:
+    ground.write(profile("pearl", 31000), "pearl.yaml")
+    inventory = ground.folder / "gpu.ini"
+    given = ground.fleet.inventory.read_text()
+    inventory.write_text(given.replace("gpu01 ", "gpu01 dsv4_profile=\"['profile.yaml','pearl.yaml']\" "))
+    code, out = ground.run("apply", "--yes", "--limit", "gpu01", inventory=inventory)
+    assert code == 0, out
+    assert (ground.http(), ground.http(port=31000)) == (200, 200)
+    ground.write(profile("pearl", 30000), "pearl.yaml")
+    code, out = ground.run("plan", "--limit", "gpu01", inventory=inventory)
+    assert (code, "flash and pearl both take port 30000" in out) == (1, True), out
+
+
+def test_a_known_bad_profile_touches_no_node(ground: Ground) -> None:
+    ground.write(profile() + "surprise: 1\n")
+    code, out = ground.run("apply", "--yes")
+    assert (code, "surprise" in out) == (1, True), out
+    assert ground.shell("ls /opt/dsv4deploy 2>/dev/null") == ""
+
+
+def test_a_plan_that_was_kept_is_applied_exactly_or_not_at_all(ground: Ground) -> None:
+    assert ground.run("plan", "--limit", "gpu01", "-o", "kept.json")[0] == 0
+    ground.apply("--plan", "kept.json", "--limit", "gpu01")
+    assert ground.http() == 200
+    code, out = ground.run("apply", "--yes", "--plan", "kept.json", "--limit", "gpu01")
+    assert (code, "moved since the plan" in out) == (4, True), out
+
+
+def test_every_apply_is_written_down(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    (record,) = (ground.folder / ".dsv4deploy/applies").glob("*.jsonl")
+    entries = [json.loads(line) for line in record.read_text().splitlines()]
+    assert entries[0]["schema"] == "record/1"
+    assert [entry["step"] for entry in entries if entry.get("step")] == ["stage", "switch", "wait"]
+    assert entries[-1]["outcomes"][0]["end"] == "applied"
+    assert ground.shell("grep -c confirmed /opt/dsv4deploy/flash/history") == "1"
+
+
+def test_operating_a_server(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    assert ground.run("stop", "--limit", "gpu01")[0] == 0
+    assert ground.shell("systemctl is-active flash; pgrep -f [l]aunch_server") == "inactive"
+    assert ground.run("status", "--limit", "gpu01")[0] == 1
+    assert ground.run("start", "--limit", "gpu01")[0] == 0
+    ground.eventually(lambda: ground.http() == 200)
+    pid = ground.pid()
+    assert ground.run("restart", "--limit", "gpu01")[0] == 0
+    assert ground.pid() != pid
+    _, out = ground.run("logs", "--limit", "gpu01", "-n", "5")
+    assert len(out.splitlines()) == 5
+    assert "confirmed" in ground.run("history", "--limit", "gpu01")[1]
+
+
+def test_a_normal_user_becomes_root(ground: Ground) -> None:
+    inventory = ground.folder / "ops.ini"
+    inventory.write_text(ground.fleet.inventory.read_text().replace("ansible_user=root", "ansible_user=ops"))
+    code, out = ground.run("apply", "--yes", "--limit", "gpu01", inventory=inventory)
+    assert (code, "use --become" in out) == (4, True), out
+    code, out = ground.run("apply", "--yes", "--limit", "gpu01", "--become", inventory=inventory)
+    assert code == 0, out
+    assert ground.http() == 200

@@ -1,0 +1,176 @@
+"""A fleet of real systemd nodes for one test: the command line on one side, the nodes' own account on the other."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from testbed import Fleet, Node
+
+COMMAND = Path(sys.executable).parent / "dsv4deploy"
+PORT = 30000
+_CLEAN = """
+systemctl stop flash pearl dsv4deploy-watch-flash dsv4deploy-watch-pearl 2>/dev/null
+rm -rf /opt/dsv4deploy /etc/systemd/system/flash.* /etc/systemd/system/pearl.* /etc/systemd/system/dsv4deploy-*
+rm -f /etc/systemd/system/multi-user.target.wants/*flash* /etc/systemd/system/multi-user.target.wants/*pearl*
+systemctl daemon-reload; systemctl reset-failed 2>/dev/null; true
+"""
+
+
+def profile(name: str = "flash", port: int = PORT, **env: str) -> str:
+    """A profile of the rehearsal engine; `env` goes into its environment."""
+    variables = {"DSV4_REHEARSAL_SPEED": "20", **env}
+    return f"""
+name: {name}
+engine: {{version: 0.5.23, venv: /opt/rehearsal, rehearsal: true}}
+model: {{path: /models/none, served_name: tiny}}
+hardware: {{devices: {"[0, 1, 2, 3]" if name == "flash" else "[4, 5, 6, 7]"}}}
+parallel: {{tp: 4}}
+server: {{port: {port}, host: 0.0.0.0}}
+service: {{user: root}}
+env: {json.dumps(variables)}
+"""
+
+
+class Ground:
+    """The project folder of a user, and the nodes."""
+
+    def __init__(self, fleet: Fleet, folder: Path) -> None:
+        self.fleet = fleet
+        self.folder = folder
+        self.write(profile())
+
+    def write(self, text: str, name: str = "profile.yaml") -> None:
+        (self.folder / name).write_text(text)
+
+    def node(self, name: str = "gpu01") -> Node:
+        found: Node = self.fleet.nodes[name]
+        return found
+
+    @property
+    def nodes(self) -> list[Node]:
+        return list(self.fleet.nodes.values())
+
+    # -- the user's side
+
+    def begin(self, *words: str, inventory: Path | None = None, **environment: str) -> subprocess.Popen[str]:
+        with self.fleet.net():
+            return subprocess.Popen(
+                [COMMAND, words[0], "-i", str(inventory or self.fleet.inventory), *words[1:]],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+
+    def run(self, *words: str, inventory: Path | None = None, **environment: str) -> tuple[int, str]:
+        """Run the command line to its end: exit code and everything it said."""
+        running = self.begin(*words, inventory=inventory, **environment)
+        out, _ = running.communicate(timeout=180)
+        return running.returncode, out
+
+    def apply(self, *words: str) -> str:
+        """Apply, and see that it went well."""
+        code, out = self.run("apply", "--yes", *words)
+        assert code == 0, out
+        return out
+
+    def kill(self, running: subprocess.Popen[str]) -> None:
+        """End the controller and everything it started, as a power cut would."""
+        os.killpg(running.pid, signal.SIGKILL)
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                mine = (
+                    str(self.folder) in str((process / "cwd").readlink())
+                    or b"dsv4deploy-" in (process / "cmdline").read_bytes()
+                )
+            except OSError:
+                continue
+            if mine and int(process.name) != os.getpid():
+                os.kill(int(process.name), signal.SIGKILL)
+        running.communicate()
+
+    # -- the nodes' own account
+
+    def shell(self, script: str, node: str = "gpu01") -> str:
+        out: str = self.node(node).exec("sh", "-c", script, check=False).stdout
+        return out.strip()
+
+    def pid(self, node: str = "gpu01", unit: str = "flash") -> int:
+        return int(self.shell(f"systemctl show -P MainPID {unit}", node) or 0)
+
+    def words(self, node: str = "gpu01", unit: str = "flash") -> list[str]:
+        """The arguments of the unit's process, from the kernel."""
+        return self.shell(f"tr '\\0' '\\n' < /proc/{self.pid(node, unit)}/cmdline", node).splitlines()
+
+    def environ(self, node: str = "gpu01", unit: str = "flash") -> dict[str, str]:
+        lines = self.shell(f"tr '\\0' '\\n' < /proc/{self.pid(node, unit)}/environ", node).splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line)
+
+    def http(self, node: str = "gpu01", port: int = PORT, path: str = "/health") -> int:
+        with self.fleet.net():
+            words = [
+                "curl",
+                "-s",
+                "-m",
+                "5",
+                "-o",
+                "/dev/null",
+                "-w",
+                "%{http_code}",
+                f"http://{self.node(node).ip}:{port}{path}",
+            ]
+            return int(subprocess.run(words, capture_output=True, text=True, check=False).stdout or 0)
+
+    def release(self, node: str = "gpu01", unit: str = "flash") -> str:
+        return Path(self.shell(f"readlink /opt/dsv4deploy/{unit}/current", node)).name
+
+    def whole(self, node: str = "gpu01") -> None:
+        """See that no half release is on the node, and that the one it has is what its manifest says."""
+        left = self.shell("ls -a /opt/dsv4deploy/flash/releases | grep -E '^\\.(new|old)' || true", node)
+        assert left == "", left
+        script = (
+            "import hashlib,json,pathlib as p;h=p.Path('/opt/dsv4deploy/flash/current');"
+            "m=json.loads((h/'manifest.json').read_text());"
+            "print(m['digest']==h.resolve().name and all("
+            "hashlib.sha256((h/f['path']).read_bytes()).hexdigest()==f['sha256'] for f in m['files']))"
+        )
+        assert self.node(node).exec("python3", "-c", script).stdout.strip() == "True"
+
+    def serves(self, release: str, node: str = "gpu01") -> None:
+        """See that `release` runs whole and answers."""
+        self.eventually(lambda: self.http(node) == 200)
+        assert self.release(node) == release
+        self.whole(node)
+        assert self.shell("test -e /opt/dsv4deploy/flash/unconfirmed && echo on trial", node) == ""
+
+    @staticmethod
+    def eventually(check: Callable[[], object], limit_s: float = 30) -> None:
+        end = time.monotonic() + limit_s
+        while not check():
+            assert time.monotonic() < end, "it did not happen in time"
+            time.sleep(0.1)
+
+    def clean(self) -> None:
+        """Make every node as it was."""
+        for node in self.nodes:
+            node.unfill()
+            if node.populated():
+                node.freeze(on=False)
+            else:
+                node.start()
+            node.heal()
+        for node in self.nodes:
+            node.wait()
+            node.exec("sh", "-c", _CLEAN, check=False)
+
+
+Json = dict[str, Any]
