@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
 from dsv4deploy.model.document import Document, Merged, Sources, Tree
 from dsv4deploy.model.effective import Effective
@@ -11,9 +12,10 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.launch import Launch
+from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Catalogues, Texts
-from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile import Health, Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
@@ -24,6 +26,7 @@ from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
 from dsv4deploy.stages.launch import Lowered, lower
+from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 from dsv4deploy.stages.variable_check import variable_diagnostics
@@ -124,6 +127,13 @@ def looked_at_script(texts: Texts, knowledge: Knowledge, asked: Asked, number: i
     lowered = launch_of(command, version, history)
     settled, report = _judged(lowered, catalogue, facts, knowledge, asked.waivers)
     return Seen(lowered.launch, read.sources, facts, settled, report)
+
+
+def memory_of(seen: Seen, checkpoint: Checkpoint | None = None, measured: Measured | None = None) -> Account:
+    """The memory of one rank, for the longest prompt and the users of the profile; a script speaks of neither."""
+    health = seen.profile.health if isinstance(seen, Looked) else Health()
+    workload = Workload(health.longest_prompt, health.concurrency)
+    return account_of(seen.launch, seen.effective, seen.facts, checkpoint, workload=workload, measured=measured)
 
 
 def _judged(

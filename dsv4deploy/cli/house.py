@@ -3,17 +3,20 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dsv4deploy.flow import Asked, Knowledge, Looked
 from dsv4deploy.model.bundle import Artifact, Bundle
+from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Refused, Report
 from dsv4deploy.model.document import Sources
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim.catalogue_file import Catalogues
 from dsv4deploy.rim.texts import Files
+from dsv4deploy.source.facts_document import FactsDocument, read_facts
 from dsv4deploy.source.rulebook import catalogue
 from dsv4deploy.stages.check import Waiver
 from dsv4deploy.views import machine, terminal
@@ -37,20 +40,38 @@ def asked(
 
 
 def facts_in(path: Path) -> Facts:
-    """The facts in the file at `path`.
+    """The facts in the file at `path`; raises as `facts_document`."""
+    return facts_document(path).facts
+
+
+def facts_document(path: Path) -> FactsDocument:
+    """The facts document at `path`, with what it says of a model folder.
 
     Raises:
         Trouble: it cannot be read.
         Refused: it is no facts document, or a value has the wrong type.
     """
     from dsv4deploy.source.document import load
-    from dsv4deploy.source.facts_document import read_facts
 
     document = load(Files().read(str(path)), str(path))
     read = read_facts(document.tree, document.values.get)
     if Report(read.diagnostics).blocks:
         raise Refused(read.diagnostics, document.sources)
-    return read.facts
+    return read
+
+
+def with_model(known: Asked, folder: Path) -> tuple[Asked, Checkpoint]:
+    """The same question with the facts of a model folder of this machine under those that were given.
+
+    Raises:
+        Trouble: it cannot be read.
+    """
+    from dsv4deploy.rim.local_folder import LocalFolder
+    from dsv4deploy.source.model_folder import read_model_folder
+    from dsv4deploy.stages.profile_facts import laid_over
+
+    reading = read_model_folder(LocalFolder(folder))
+    return replace(known, facts=laid_over(Facts(model=reading.facts), known.facts)), reading.checkpoint
 
 
 def show(report: Report, sources: Sources, *, as_json: bool, fine: str) -> int:

@@ -76,9 +76,11 @@ def read_launch(version: str | None, settings: Mapping[str, object], facts: Fact
     tp, pp = number("tp_size", 1), number("pp_size", 1)
     attention_dp = number("attn_dp_size", 0) or (number("dp_size", 1) if settings.get("enable_dp_attention") else 1)
     chunk, decode_batch = _by_card(facts.gpu_memory_mib, tp)
-    chunk = number("chunked_prefill_size", chunk)
-    # Zero or less switches chunking off: then one prefill takes what --max-prefill-tokens lets in.
-    chunk = chunk // attention_dp if chunk > 0 else number("max_prefill_tokens", 16384)
+    # What takes effect is already one rank's part.
+    chunk = number("chunked_prefill_size", chunk // attention_dp)
+    if chunk <= 0:
+        # Chunking is off: one prefill takes what --max-prefill-tokens lets in.
+        chunk = number("max_prefill_tokens", 16384)
     requests = number("max_running_requests", 0) or (V4_REQUESTS if shape.attention == "compressed" else 0)
     speculative = settings.get("speculative_algorithm") not in (None, "")
     given = number("cuda_graph_max_bs_decode", 0) or number("cuda_graph_max_bs", 0)

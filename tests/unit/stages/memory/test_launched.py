@@ -47,12 +47,14 @@ def test_chunk_and_graphs_follow_the_card(mib: int, tp: int, chunk: int, batch: 
     assert (read.chunk, read.decode_batch) == (chunk, batch)
 
 
-def test_attention_data_parallelism_divides_chunk_and_requests() -> None:
-    asked = {"tp_size": 8, "max_running_requests": 64, "chunked_prefill_size": 8192}
+def test_attention_data_parallelism_divides_requests_and_the_default_chunk() -> None:
+    asked = {"tp_size": 8, "max_running_requests": 64}
     for settings in ({"attn_dp_size": 4}, {"dp_size": 4, "enable_dp_attention": True}):
         read = launch({**asked, **settings})
         assert (read.attention_dp, read.attention_tp, read.requests, read.chunk) == (4, 2, 16, 2048)
     assert launch({"tp_size": 8, "dp_size": 4}).attention_dp == 1
+    # An effective chunk is one rank's already.
+    assert launch({"tp_size": 8, "attn_dp_size": 4, "chunked_prefill_size": 2048}).chunk == 2048
 
 
 def test_deepseek_v4_fills_in_requests_and_page() -> None:
