@@ -12,9 +12,12 @@ Stage = Literal["args", "init", "load", "pool", "capture", "warmup", "serve"]
 class Pattern(Frozen):
     """One way in which it shows on a line, after time stamp, rank and colours are taken off."""
 
-    find: str = Field(min_length=2, description="text that the line holds")
+    find: str | tuple[str, ...] = Field(min_length=1, description="text that the line holds; of several texts one")
     match: str | None = Field(
         None, description="Python regex that decides, searched in the line; named groups are kept"
+    )
+    raised: bool = Field(
+        False, description="only as the text of an exception: log messages say the same of what they mend"
     )
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from dsv4deploy.node.stages import ORDER, STAGES
+from dsv4deploy.node.signatures import Catalogue
+from dsv4deploy.node.stages import STAGES
 from dsv4deploy.node.story import BANDS, Hit, Story
 from dsv4deploy.node.triage import explanation, knowledge
-
-if TYPE_CHECKING:
-    from dsv4deploy.node.signatures import Catalogue
 
 # Seconds without any sign of life after which a stage is hung. Capture and warm-up compile kernels in silence: 382 s of
 # capture were measured in a start that got ready, and the engine itself gives its warm-up request 600 s.
@@ -39,6 +37,7 @@ _BY_CODE = {
     -6: "native-crash",
     134: "native-crash",
 }
+_REMEMBERED = ("started", "moved", "health", "completion", "_answered", "_stranger_since", "_work", "_wrong")
 _ANSWERS = {"/v1/completions": "text", "/generate": "text", "/v1/chat/completions": "message"}
 
 
@@ -81,6 +80,8 @@ class Judge:
         self.story = Story(catalogue)
         self._host = Story(catalogue)
         self.entered: dict[str, float] = {"args": self.started}
+        self._entered_before: dict[str, float] = {}
+        self._read = self._read_before = 0
         self.moved = self.started
         self.pids: set[int] = set()
         self.listener: int | None = None
@@ -103,13 +104,14 @@ class Judge:
 
     def log(self, at: float, chunk: bytes | str) -> None:
         """More of this start's log."""
-        before = self.story.stage
         self.story.feed(chunk)
-        stage = self.story.stage
-        if ORDER[stage] < ORDER[before]:
-            self.entered = {name: when for name, when in self.entered.items() if ORDER[name] < ORDER[stage]}
-        self.entered.setdefault(stage, at)
-        self._logged = self.moved = at
+        # A second start in the same log has entered fewer stages than the first.
+        known = {"args", *self.story.entered}
+        earlier = {**self._entered_before, **self.entered}
+        self.entered = {stage: earlier.get(stage, at) for stage in STAGES if stage in known}
+        self._read += len(chunk)
+        if self._read > self._read_before:
+            self._logged = self.moved = at
         if self.story.dead is not None and self._dead_at is None:
             self._dead_at = at
 
@@ -149,6 +151,23 @@ class Judge:
         """We have asked it to stop: what follows is no failure."""
         self.verdict(at)
         self._stop = True
+
+    def memory(self) -> dict[str, Any]:
+        """What a later judge of the same start cannot read from the log; plain JSON values, times on the same clock."""
+        return {
+            **{name: getattr(self, name) for name in _REMEMBERED},
+            "entered": self.entered,
+            "read": self._read,
+            "pids": sorted(self.pids),
+        }
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Go on where an earlier judge of this start stopped; feed the log from its beginning after this."""
+        for name in _REMEMBERED:
+            setattr(self, name, memory[name])
+        self._entered_before, self._read_before = dict(memory["entered"]), memory["read"]
+        self.entered["args"] = self.started
+        self.pids = set(memory["pids"])
 
     # Judgement
 
@@ -258,7 +277,7 @@ class Judge:
             "root": line.text if line else "",
             "line": line.line if line else None,
             "seconds": round(at - self.started, 1),
-            "stages": {s: round(self.entered[s] - self.started, 1) for s in STAGES if s in self.entered},
+            "stages": {stage: round(when - self.started, 1) for stage, when in self.entered.items()},
             "progress": self.story.progress,
             "proofs": self.proofs(),
             "health": self.health,

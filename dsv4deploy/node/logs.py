@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Iterator, NamedTuple  # noqa: UP035 (collections.abc.Iterator cannot be subscripted in Python 3.8)
+from typing import Iterator, NamedTuple
 
 # A line without end (a progress bar of hours) is looked at in pieces of this many characters.
 PIECE = 1 << 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Iterator  # noqa: UP035 (collections.abc.Iterator cannot be subscripted in Python 3.8)
+from typing import Iterator
 
 # Nearly all of a long log is lines like these; what stands in them tells nothing.
 ROUTINE = """\
@@ -21,7 +21,7 @@ class Search:
     """Knows a few short pieces (gates) of which every string holds one; where no gate stands, no string can."""
 
     def __init__(self, finds: tuple[str, ...]) -> None:
-        self._gates = _gates(finds)
+        self._gates = _gates(tuple(dict.fromkeys(finds)))
 
     def inside(self, text: str) -> Iterator[str]:
         """The strings that stand in `text`."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, NamedTuple  # noqa: UP035 (collections.abc.Iterator cannot be subscripted in Python 3.8)
+import re
+from typing import Iterator, NamedTuple
 
 from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short
-from dsv4deploy.node.search import Search
 from dsv4deploy.node.signatures import Catalogue, speaking
 from dsv4deploy.node.stages import HINTS, MARKS, ORDER, READY, SERVING, START, progress
 
@@ -15,6 +15,7 @@ _KEPT = 20
 # A traceback quotes source: a quoted line says what would have been said, its frame at most where.
 SOURCE = "    "
 FRAME = '  File "'
+EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)\b")
 
 
 class Hit(NamedTuple):
@@ -27,6 +28,16 @@ class Hit(NamedTuple):
     rank: str
     band: int
     groups: dict[str, str]
+
+
+class Message(NamedTuple):
+    """What one rank said on one line; `record` is where its message began, `raised` whether it can be an exception."""
+
+    line: int
+    said: str
+    rank: str
+    record: int
+    raised: bool
 
 
 class Line(NamedTuple):
@@ -45,7 +56,6 @@ class Story:
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self._lines = Lines()
-        self._search = Search(tuple(dict.fromkeys([*catalogue.finds, *(m[0] for m in MARKS), *(h[0] for h in HINTS)])))
         self._noise = tuple(n for n, signature in enumerate(catalogue.signatures) if signature["says"] == "noise")
         self.count = 0
         self.tail = ""
@@ -57,6 +67,8 @@ class Story:
 
     def _forget(self) -> None:
         self.stages: dict[str, str] = {}
+        self.entered: dict[str, str | None] = {}
+        self.begun: str | None = self.stamp
         self.hits: dict[tuple[int, str], Hit] = {}
         self.refuted: set[int] = set()
         self.ready: Line | None = None
@@ -96,10 +108,14 @@ class Story:
     @property
     def newest(self) -> Line:
         """The last line that says something."""
-        waiting = bool(self._lines.waiting)
-        lines = self.last(_KEPT)
-        blank = next((n for n, line in enumerate(reversed(lines)) if line.strip()), 0)
-        return Line(self.count + waiting - blank, short(lines[-1 - blank]) if lines else "")
+        waiting = self._lines.waiting
+        ends = len(self.tail) - len(self.tail.rstrip("\n"))
+        number = self.count + 1 if waiting else self.count - max(ends - 1, 0)
+        for line in reversed(self.last(_KEPT)):
+            if line.strip():
+                return Line(number, short(line))
+            number -= 1
+        return Line(max(number, 0), "")
 
     def best(self, weakest: str) -> Hit | None:
         """The hit that explains most, no weaker than the band `weakest`.
@@ -134,7 +150,7 @@ class Story:
 
     def _candidates(self, batch: str) -> Iterator[tuple[int, int]]:
         """Start and end of every piece of a line that holds a text looked for, in order, each once."""
-        places = self._search.places(batch)
+        places = self.catalogue.search.places(batch)
         if not self.stages:
             places.update(at for at in (batch.find(find) for find in SERVING) if at >= 0)
         done = -1
@@ -174,50 +190,52 @@ class Story:
             if not text.said:
                 continue
             self.stamp = text.stamp or self.stamp
+            self.begun = self.begun or self.stamp
             rank = record[1] if text.rank is None else text.rank
-            self._part(number, text.said, rank, record[0])
+            # A message with a stamp of its own is the engine talking; an exception's text follows one without.
+            raised = text.stamp is None or record[0] == self._dead_record or bool(EXCEPTION.match(text.said))
+            self._message(Message(number, text.said, rank, record[0], raised))
 
-    def _part(self, number: int, said: str, rank: str, record: int) -> None:
-        self._mark(number, said, rank)
-        if self.stopped is not None or record == self._muted or said.startswith((START, SOURCE)):
+    def _message(self, message: Message) -> None:
+        self._mark(message.line, message.said, message.rank)
+        if self.stopped is not None or message.record == self._muted or message.said.startswith((START, SOURCE)):
             return
+        said, raised = message.said, message.raised
         spoken = [
-            heard for find in self._search.inside(said) for heard in speaking(self.catalogue.patterns(find), said)
+            heard
+            for find in self.catalogue.search.inside(said)
+            for heard in speaking(self.catalogue.patterns(find), said, raised)
         ]
         self.refuted.update(pattern.owner for pattern, _ in spoken if pattern.refutes)
         heard = {pattern.owner: groups for pattern, groups in reversed(spoken) if not pattern.refutes}
         noise = [n for n in self._noise if n in heard]
         if any(self.catalogue[n].get("block") for n in noise):
-            self._muted = record
+            self._muted = message.record
         for owner in sorted(heard):
             signature = self.catalogue[owner]
             if said.startswith(FRAME) and signature["says"] != "bare":
                 continue
             if not noise or signature.get("loud"):
-                self._hear(
-                    owner,
-                    signature,
-                    Hit(owner, number, short(said), self._stage_of(rank), rank, 0, heard[owner]),
-                    record,
-                )
+                self._hear(owner, message, heard[owner])
 
     def _stage_of(self, rank: str) -> str:
         return self.stages.get(rank) or self.stages.get("") or self.stage
 
-    def _hear(self, owner: int, signature: dict[str, Any], hit: Hit, record: int) -> None:
-        if signature.get("stages") and hit.stage not in signature["stages"]:
+    def _hear(self, owner: int, message: Message, groups: dict[str, str]) -> None:
+        signature, stage = self.catalogue[owner], self._stage_of(message.rank)
+        if signature.get("stages") and stage not in signature["stages"]:
             return
-        says = signature["says"]
+        says, text = signature["says"], short(message.said)
         if says == "stop":
-            self.stopped = Line(hit.line, hit.text)
+            self.stopped = Line(message.line, text)
             return
         if says in BANDS:
-            hit = hit._replace(band=self._band(says, record))
+            hit = Hit(owner, message.line, text, stage, message.rank, self._band(says, message.record), groups)
             known = self.hits.get((owner, hit.rank))
             if known is None or hit.band < known.band:
                 self.hits[owner, hit.rank] = hit
         if (signature.get("dead") or says == "death") and self.dead is None:
-            self.dead, self._dead_record = Line(hit.line, hit.text), record
+            self.dead, self._dead_record = Line(message.line, text), message.record
         self.final = self.final or bool(signature.get("final"))
 
     def _band(self, says: str, record: int) -> int:
@@ -250,6 +268,7 @@ class Story:
             self.ready, self.dead, self.final = Line(number, short(said)), None, False
             self.hits.clear()
             self.refuted.clear()
+        self.entered.setdefault(stage, self.stamp)
         if everyone:
             self.stages = {"": stage}
             if stage != "serve":
@@ -260,6 +279,7 @@ class Story:
     def _advance(self, stage: str, rank: str) -> None:
         further = ORDER[stage] > ORDER[self._stage_of(rank)]
         self.stages[rank] = stage
+        self.entered.setdefault(stage, self.stamp)
         if further:
             self._outlived(rank)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from dsv4deploy.node.signatures import Catalogue
@@ -30,7 +31,7 @@ def triage_file(path: str, catalogue: Catalogue) -> dict[str, Any]:
     """
     if path == "-":
         return triage_stream(sys.stdin.buffer, catalogue)
-    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")  # noqa: SIM115, PTH123 (closed just below)
+    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")  # noqa: SIM115 (closed just below)
     with opened as stream:
         return triage_stream(stream, catalogue)  # type: ignore[arg-type]
 
@@ -85,6 +86,7 @@ def told(story: Story) -> dict[str, Any]:
         "rank": hit.rank or None if hit else None,
         "ready_line": story.ready.line if story.ready else None,
         "then": _then(story, hit),
+        "stages": _seconds(story),
         "lines": story.last(_SHOWN),
         "total_lines": story.count,
     }
@@ -139,6 +141,25 @@ def _decisive(story: Story, hit: Hit | None, state: str) -> tuple[int, str]:
     if story.ready is not None:
         return story.dead or story.ready
     return story.newest
+
+
+def _seconds(story: Story) -> dict[str, int]:
+    """When each stage began, in seconds since the first stamp of this start."""
+    if story.begun is None:
+        return {}
+    begun = _moment(story.begun)
+    return {
+        stage: int((_moment(stamp) - begun).total_seconds())
+        for stage, stamp in story.entered.items()
+        if stamp is not None
+    }
+
+
+def _moment(stamp: str) -> datetime:
+    try:
+        return datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007 (only differences count)
+    except ValueError:
+        return datetime.min  # noqa: DTZ901 (as above)
 
 
 def _then(story: Story, hit: Hit | None) -> dict[str, Any] | None:

@@ -1,0 +1,60 @@
+"""A log is read the same however it arrives, and nothing in it can break the reader."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded import KEY, SIGNATURES, log
+
+from dsv4deploy.node.logs import PIECE, Lines
+from dsv4deploy.node.story import Story
+from dsv4deploy.node.triage import told, triage_text
+
+NAMES = st.sampled_from(sorted(KEY))
+WORDS = st.sampled_from([
+    *SIGNATURES.finds,
+    "[2026-06-17 23:46:02 TP0] ", "[2026-06-17 23:46:02] ", "\r", "\n", "\n", "\x1b[31m", "Load weight begin",
+    "The server is fired up and ready to roll!", "server_args=", 'Traceback (most recent call last):\n  File "x"\n',
+    "Scheduler hit an exception: ", "SIGTERM received", "x" * (PIECE // 2), "\ufffd", "\x00",
+])  # fmt: skip
+
+
+def fed_in_pieces(data: bytes, cuts: list[int]) -> dict[str, object]:
+    story, start = Story(SIGNATURES), 0
+    for cut in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
+        story.feed(data[start:cut])
+        start = cut
+    story.close()
+    return told(story)
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=NAMES, cuts=st.lists(st.integers(0, 1 << 20), max_size=12))
+def test_chunking_does_not_change_the_answer_of_a_recorded_log(name: str, cuts: list[int]) -> None:
+    assert fed_in_pieces(log(name), cuts) == triage_text(log(name), SIGNATURES)
+
+
+@settings(max_examples=200, deadline=None)
+@given(words=st.lists(WORDS, max_size=40), cuts=st.lists(st.integers(0, 1 << 20), max_size=6))
+def test_chunking_does_not_change_the_answer_of_any_log(words: list[str], cuts: list[int]) -> None:
+    data = "".join(words).encode()
+    assert fed_in_pieces(data, cuts) == triage_text(data, SIGNATURES)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.binary(max_size=4000))
+def test_arbitrary_bytes_are_read(data: bytes) -> None:
+    answer = triage_text(data, SIGNATURES)
+    assert answer["state"] in {"ready", "failed", "progressing", "stopped-by-us"}
+    assert 0 <= answer["line"] <= answer["total_lines"] + 1
+
+
+def test_a_line_without_end_does_not_grow_in_memory() -> None:
+    lines = Lines()
+    for _ in range(50):
+        assert all(len(batch) % PIECE == 0 for batch in lines.feed("Capturing batches 1 %\r" * 4000))
+        assert len(lines.waiting) < PIECE
+
+
+def test_a_failure_at_the_end_of_a_line_of_megabytes_is_found() -> None:
+    bar = "\r  0%|          | 0/3 [00:00<?, ?it/s]" * 100_000
+    answer = triage_text(f"{bar}\rtorch.OutOfMemoryError: CUDA out of memory.\n", SIGNATURES)
+    assert (answer["class"], answer["line"]) == ("oom-load", 1)
