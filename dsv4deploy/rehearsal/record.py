@@ -18,6 +18,9 @@ _KEPT = (
     *("required", "deprecated", "successor", "keys", "refuses"),
 )
 
+_THEN = {"fail", "delay", "rank", "requests", "seconds", "probability", "seed"}
+_STAGES = {"init", "load", "pool", "capture", "warmup", "serve"}
+
 
 def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json:
     """Everything that `engine/` needs to stand in for `catalogue.version`.
@@ -31,13 +34,12 @@ def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json
     """
     version = Version(catalogue.version)
     lines, base = _data("lines.yaml"), _data("world.yaml")
-    rules = base.pop("rules")
+    known_rules = base.pop("rules")
     pretended = _world(base, dict(world or {}))
     scripts = {script.name: script.played(catalogue.version) for script in failures() if script.fits(version)}
-    chosen = [rule for rule in [*pretended.pop("rules"), *rules] if _fits(version, rule)]
-    for rule in chosen:
-        if (name := rule["then"].get("fail", next(iter(scripts)))) not in scripts:
-            raise ValueError(f"no failure script {name!r} for SGLang {version}; `dsv4deploy rehearse list` names them")
+    rules = [rule for rule in [*pretended.pop("rules"), *known_rules] if _fits(version, rule)]
+    for rule in rules:
+        _check(rule, {*lines["traits"]}, {flag.dest for flag in catalogue.flags.values()}, scripts)
     return {
         "version": catalogue.version,
         "flags": [_flag(flag) for flag in catalogue.flags.values()],
@@ -48,7 +50,7 @@ def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json
         },
         "failures": scripts,
         "world": pretended,
-        "rules": chosen,
+        "rules": rules,
     }
 
 
@@ -57,6 +59,27 @@ def _world(base: Json, changes: Json) -> Json:
         raise ValueError(f"unknown key in the world: {', '.join(sorted(unknown))}; known: {', '.join(base)}, rules")
     model = {**base["model"], **changes.pop("model", {})}
     return {"rules": [], **base, **changes, "model": model}
+
+
+def _check(rule: Json, traits: set[str], dests: set[str], scripts: Json) -> None:
+    """Refuse a rule that can never match, or whose failure nobody knows."""
+    when, then = rule.get("when") or {}, rule.get("then") or {}
+    asked = {trait for key in ("is", "is_not") for trait in _listed(when.get(key, []))}
+    free = {key for key in when if key.startswith(("env.", "model.", "number."))}
+    problems = [
+        *(f"unknown trait: {trait}" for trait in sorted(asked - traits)),
+        *(f"unknown in `when`: {key}" for key in sorted(when.keys() - free - dests - {"is", "is_not", "arch", "gpus"})),
+        *(f"unknown in `then`: {key}" for key in sorted(then.keys() - _THEN)),
+        *(f"unknown stage: {stage}" for stage in sorted((then.get("delay") or {}).keys() - _STAGES)),
+    ]
+    if "fail" in then and then["fail"] not in scripts:
+        problems.append(f"no failure script {then['fail']!r}: `dsv4deploy rehearse list` names them")
+    if problems:
+        raise ValueError(f"a rule of the world: {'; '.join(problems)}")
+
+
+def _listed(value: Any) -> list[Any]:  # noqa: ANN401 (a value of a world file)
+    return value if isinstance(value, list) else [value]
 
 
 def _flag(flag: Flag) -> Json:

@@ -44,7 +44,8 @@ class Leader:
         self.children: list[tuple[str, int]] = []
         self.channels: list[socket.socket] = []
         self.state = State(self.stack, argv)
-        self.watching = threading.Event()
+        # No lock: a signal handler may interrupt another one at any point.
+        self.ending = False
 
     def start(self) -> None:
         """Everything up to the moment when all schedulers are ready."""
@@ -166,20 +167,22 @@ class Leader:
 
     def _watch(self) -> None:
         """Notice a child that dies while serving; versions before the watchdog notice nothing."""
-        while behaves("subprocess_watchdog") and not self.watching.wait(0.3 / log.SPEED):
+        while behaves("subprocess_watchdog") and not self.ending:
+            log.pause(0.1)
             for name, pid in self.children:
-                done, status = os.waitpid(pid, os.WNOHANG)
-                if done and status and not self.watching.is_set():
-                    self.player.play("crashed", name=name, child=pid, code=_exit_code(status))
-                    os.kill(os.getpid(), signal.SIGQUIT)
-                    return
+                with contextlib.suppress(ChildProcessError):
+                    done, status = os.waitpid(pid, os.WNOHANG)
+                    if done and status and not self.ending:
+                        self.player.play("crashed", name=name, child=pid, code=_exit_code(status))
+                        os.kill(os.getpid(), signal.SIGQUIT)
+                        return
 
     def _launch_phase_sigquit(self, _signum: int, _frame: Value) -> None:
         log.line("Received sigquit from a child process. It usually means the child failed.")
         self._die()
 
     def _sigquit(self, _signum: int, _frame: Value) -> None:
-        self.watching.set()
+        self.ending = True
         self.player.play("sigquit")
         self._die()
 
@@ -199,7 +202,7 @@ class Leader:
             self._gracefully()
             log.pause(0.5)
         self._gracefully()
-        self.watching.set()
+        self.ending = True
         if not behaves("clean_exit"):
             self._die()
         killed(include_parent=False)
@@ -212,8 +215,9 @@ class Leader:
         log.line(text.format(len(running), running))
 
     def _sigint(self, _signum: int, _frame: Value) -> None:
-        self.watching.set()
-        self._finish()
+        if not self.ending:
+            self.ending = True
+            self._finish()
 
     def _finish(self) -> None:
         self.player.play("finish")
