@@ -32,7 +32,7 @@ soak: $(READY) ## Run what is too long for CI
 	@$(VENV)/bin/python -m pytest -m soak $(ARGS)
 
 docs: $(READY) ## Write the generated reference pages
-	@$(VENV)/bin/python -m tests.docs
+	@$(VENV)/bin/python docs/generate.py
 
 catalogue: $(READY) ## Make the flag catalogue anew: WHEELS=folder of all wheels, or the overlay alone without it
 	@$(VENV)/bin/dsv4deploy flags merge dsv4deploy/flags/overlay dsv4deploy/flags/sglang.json.xz $(if $(WHEELS),--wheels $(WHEELS))

@@ -24,11 +24,11 @@ GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
 
 def run(words: Sequence[str]) -> int:
     """Run the command line `words` and return its exit code; nothing but a code ever leaves."""
-    if COMPLETION not in os.environ and (not words or words[0] in {"-h", "--help"}):
+    if COMPLETION not in os.environ and (not words or words[0] in ("-h", "--help")):
         print(overview())
         return Exit.FINE
     try:
-        _application(words)(args=list(words), prog_name="dsv4deploy")
+        application(words)(args=list(words), prog_name="dsv4deploy")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else Exit.FINE
     return Exit.FINE
@@ -45,7 +45,7 @@ def overview() -> str:
     Written here, because the help of a framework loads all that it could ever show before it shows a line.
     """
     lines = ["Describe, check, render and deploy SGLang servers on bare machines.", "", "Usage: dsv4deploy COMMAND ..."]
-    modules = sorted(((name, _module(name)) for name in command_names()), key=_order)
+    modules = sorted(((name, command_module(name)) for name in command_names()), key=_order)
     for group in GROUPS:
         told = [(name, module) for name, module in modules if module.GROUP == group]
         lines += ["", f"{group}:"] if told else []
@@ -60,7 +60,8 @@ def _order(named: tuple[str, ModuleType]) -> tuple[int, int, str]:
     return GROUPS.index(module.GROUP), getattr(module, "ORDER", 99), name
 
 
-def _application(words: Sequence[str]) -> typer.Typer:
+def application(words: Sequence[str]) -> typer.Typer:
+    """The framework's application, with the command that `words` name, or with all."""
     app = typer.Typer(
         help="Describe, check, render and deploy SGLang servers on bare machines.",
         no_args_is_help=True,
@@ -78,7 +79,7 @@ def _application(words: Sequence[str]) -> typer.Typer:
     # Completion and help ask for all commands; anything else loads just the one that is named.
     names = command_names()
     wanted = [words[0]] if words and words[0] in names and COMPLETION not in os.environ else names
-    modules = [(name, _module(name)) for name in wanted]
+    modules = [(name, command_module(name)) for name in wanted]
     for name, module in sorted(modules, key=_order):
         _add(app, name, module)
     return app
@@ -93,7 +94,8 @@ def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
         app.command(name, help=module.__doc__, rich_help_panel=module.GROUP)(_ends_in_a_code(module.command))
 
 
-def _module(name: str) -> ModuleType:
+def command_module(name: str) -> ModuleType:
+    """The file of the command `name`."""
     # `import` is a word of the language, so that its file is called `import_.py`.
     stem = name.replace("-", "_")
     stem = f"{stem}_" if stem == "import" else stem

@@ -77,7 +77,7 @@ def test_each_of_the_ten_is_blocked_in_its_place_with_a_way_out(name: str) -> No
     assert error.place
     line = profile.splitlines()[error.place.line - 1]
     assert mistake.at in line[error.place.column - 1 : error.place.end_column - 1]
-    assert mistake.way_out in " ".join([error.message, error.label, error.remedy])
+    assert mistake.way_out in f"{error.message} {error.label} {error.remedy}"
 
 
 def typo(word: str, draw: st.DrawFn) -> str:
