@@ -47,7 +47,7 @@ def overview() -> str:
     lines = ["Describe, check, render and deploy SGLang servers on bare machines.", "", "Usage: dsv4deploy COMMAND ..."]
     modules = sorted(((name, command_module(name)) for name in command_names()), key=_order)
     for group in GROUPS:
-        told = [(name, module) for name, module in modules if module.GROUP == group]
+        told = [(name, module) for name, module in modules if group == module.GROUP]
         lines += ["", f"{group}:"] if told else []
         lines += [f"  {name:<15} {(module.__doc__ or '').splitlines()[0]}" for name, module in told]
     return "\n".join(

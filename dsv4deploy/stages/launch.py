@@ -17,7 +17,6 @@ from dsv4deploy.model.place import Place
 from dsv4deploy.model.profile import Engine, Env, Profile, Provides, Says
 from dsv4deploy.source.argv import parse, spelled
 
-
 # What stands for a key that no text of ours may hold.
 IN_A_FILE = "<in a file>"
 
