@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dsv4deploy.node import procs
+from dsv4deploy.node.files import text
 from dsv4deploy.node.judge import Judge
-from dsv4deploy.node.owner import family, listener, read_bytes
 from dsv4deploy.node.signatures import Catalogue
 from dsv4deploy.node.tail import FileTail, JournalTail, kernel_lines
 
@@ -128,9 +129,10 @@ class Follower:
         return bool(chunk)
 
     def _look(self, now: float) -> None:
-        pids = family(int(self.request["pid"]))
+        pids = {one.pid for one in procs.family(int(self.request["pid"]))}
         if pids:
-            holder = listener(int(self.request["port"]), pids)
+            port = int(self.request["port"])
+            holder = procs.holders([port]).get(port)
             self.judge.process(now, True, pids=pids, listener=holder, work=read_bytes(pids))
             return
         code = exit_code(self.request)
@@ -165,6 +167,12 @@ class Follower:
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Follow the start that `request` describes (see `Follower`) and answer `wait/1`."""
     return Follower(request).run()
+
+
+def read_bytes(pids: set[int]) -> int:
+    """What these processes have read from disks, in bytes: it grows while weights load, however silent that is."""
+    lines = (line.partition(": ") for pid in pids for line in text(f"/proc/{pid}/io").splitlines())
+    return sum(int(value) for name, _, value in lines if name == "read_bytes")
 
 
 def exit_code(request: dict[str, Any]) -> int | None:
