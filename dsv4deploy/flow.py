@@ -25,6 +25,7 @@ from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
+from dsv4deploy.stages.fork_words import with_fork_words
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
@@ -141,8 +142,9 @@ def _judged(
 ) -> tuple[Effective, Report]:
     """What takes effect, and everything there is to say about it."""
     launch, history = lowered.launch, knowledge.catalogues.history
-    settled = effective(launch, catalogue, facts)
-    report = check(launch, settled, facts, knowledge.rules, catalogue=catalogue, waivers=waivers, today=knowledge.today)
+    judged = with_fork_words(launch, lowered.errors)
+    settled = effective(judged, catalogue, facts)
+    report = check(judged, settled, facts, knowledge.rules, catalogue=catalogue, waivers=waivers, today=knowledge.today)
     told = (
         *lowered.diagnostics,
         *flag_diagnostics(lowered.errors, catalogue, history),

@@ -116,7 +116,7 @@ class Condition(Frozen):
             raise ValueError(f"one subject of {', '.join(KINDS)} and one of is, in, above, below, set, within")
         return self
 
-    @property
+    @cached_property
     def subject(self) -> str:
         """`kind:name`; empty for `not` and `any`."""
         return next((f"{kind}:{name}" for kind in KINDS if (name := getattr(self, kind)) is not None), "")

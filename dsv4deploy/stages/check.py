@@ -13,7 +13,7 @@ from dsv4deploy.model.place import Place
 from dsv4deploy.model.rule import Condition, Evidence, Found, Missing, Rule
 from dsv4deploy.stages.effective import effective as settle
 from dsv4deploy.stages.levels import MILDER, level
-from dsv4deploy.stages.releases import SPELLINGS, version, within
+from dsv4deploy.stages.releases import FLAGS, SPELLINGS, version, within
 from dsv4deploy.stages.situation import Situation
 from dsv4deploy.stages.traits import named_type
 
@@ -251,7 +251,7 @@ def flag_of(dest: str, catalogue: Catalogue | None = None) -> str:
     for name in SPELLINGS.get(dest, (dest,)) if catalogue else ():
         if catalogue and (flag := catalogue.by_dest(name)):
             return flag.name
-    return f"--{dest.replace('_', '-')}"
+    return FLAGS.get(dest, f"--{dest.replace('_', '-')}")
 
 
 def _setting(dest: str, launch: Launch) -> Setting | None:

@@ -28,6 +28,8 @@ RENAMED: Final = {
     "enable_gdn_replayssm_spec": "enable_linear_replayssm_spec",
     "speculative_dflash_draft_window_size": "speculative_draft_window_size",
 }
+# Flags that are not called as their dest.
+FLAGS: Final = {"fp8_gemm_runner_backend": "--fp8-gemm-backend", "fp4_gemm_runner_backend": "--fp4-gemm-backend"}
 NEWEST_NAME: Mapping[str, str] = RENAMED
 SPELLINGS: Mapping[str, tuple[str, ...]] = {new: (new, old) for old, new in RENAMED.items()}
 

@@ -10,6 +10,7 @@ from dsv4deploy.stages.releases import within
 FAMILIES: Final = {
     "deepseek_v4": "deepseek-v4",
     "deepseek_v41": "deepseek-v4.1",
+    "deepseek_v4.1": "deepseek-v4.1",
     "deepseek_v3": "deepseek-v3",
     "deepseek_v32": "deepseek-v3.2",
     "glm_moe_dsa": "glm-dsa",
@@ -124,6 +125,12 @@ def attention_dp(ask: Ask) -> bool:
     return int(ask("trait:attention_groups")) > 1
 
 
+def preview_build(ask: Ask) -> bool:
+    """Whether the build is a preview or development image, whose version number says little."""
+    build = str(known(ask, "fact:engine_build") or "").lower()
+    return any(word in build for word in ("preview", "dev-", ":dev", "nightly", "main"))
+
+
 def memory_in_use(ask: Ask) -> int:
     """The most memory in use on any GPU of this node, in MiB."""
     return max(ask("fact:gpu_memory_used_mib"), default=0)
@@ -175,6 +182,7 @@ TRAITS: Mapping[str, Callable[[Ask], Any]] = {
     "devices": devices,
     "attention_groups": attention_groups,
     "attention_dp": attention_dp,
+    "preview_build": preview_build,
     "memory_in_use": memory_in_use,
     "unified_memory": unified_memory,
     "acs_redirect": acs_redirect,
