@@ -100,7 +100,7 @@ def _instead(names: tuple[str, ...], note: str) -> str:
 
 def _foreign(word: str, foreign: Foreign, catalogue: Catalogue) -> Diagnostic:
     own_fork = foreign.engine.startswith("a fork")
-    names = tuple(name for name in foreign.write if catalogue.flag(name))
+    names = tuple(name for name in foreign.write if catalogue.flag(name.partition(" ")[0]))
     nothing = FORK if own_fork else "remove it: SGLang has no counterpart"
     return Diagnostic(
         "fork-flag" if own_fork else "foreign-flag",

@@ -37,6 +37,7 @@ def told(line: str, version: str = NEWEST) -> list[Diagnostic]:
         ("--nsa-prefill-cp-mode x", NEWEST, "removed-flag", "0.5.19", "write --cp-strategy"),
         ("--gpu-memory-utilization 0.9", NEWEST, "foreign-flag", "is a flag of vLLM", "write --mem-fraction-static"),
         ("--enforce-eager", "0.5.13", "foreign-flag", "vLLM", "write --disable-cuda-graph"),
+        ("--kv-cache-dtype fp8", NEWEST, "foreign-flag", "is a choice of vLLM", "write --kv-cache-dtype fp8_e4m3"),
         ("--enable-prefix-caching", NEWEST, "foreign-flag", "vLLM", "on by default"),
         ("--attention-backend flashinfr", NEWEST, "invalid-choice", "cannot be flashinfr", "did you mean flashinfer"),
         ("--tp four", NEWEST, "wrong-type", "--tp-size cannot be 'four'", "a whole number"),
