@@ -142,12 +142,12 @@ def _judged(
 ) -> tuple[Effective, Report]:
     """What takes effect, and everything there is to say about it."""
     launch, history = lowered.launch, knowledge.catalogues.history
-    judged = with_fork_words(launch, lowered.errors)
-    settled = effective(judged, catalogue, facts)
-    report = check(judged, settled, facts, knowledge.rules, catalogue=catalogue, waivers=waivers, today=knowledge.today)
+    fork = bool(launch.build or facts.engine_build or facts.engine_patched)
+    settled = effective(launch, catalogue, facts)
+    report = check(launch, settled, facts, knowledge.rules, catalogue=catalogue, waivers=waivers, today=knowledge.today)
     told = (
         *lowered.diagnostics,
-        *flag_diagnostics(lowered.errors, catalogue, history),
+        *flag_diagnostics(lowered.errors, catalogue, history, fork=fork),
         *setting_diagnostics(launch, catalogue),
         *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided),
         *report.diagnostics,

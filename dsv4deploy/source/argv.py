@@ -32,6 +32,8 @@ from dsv4deploy.source.conversion import WANTED, converted, word_of
 
 NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 HELP = ("-h", "--help")
+# Long names share many parts, so that less would name flags that have nothing to do with what was meant.
+ALIKE = 0.75
 
 
 def parse(words: Sequence[str], catalogue: Catalogue, history: History | None = None) -> Parsed:
@@ -151,14 +153,14 @@ class _Reader:
     def _unmatched(self, option: _Option, words: tuple[int, ...]) -> ArgvError:
         name = option.spelling
         life = self.history.life(name) if self.history and name.startswith("--") else None
+        foreign = self.history.overlay.foreign.get(name.replace("_", "-")) if self.history else None
+        if foreign is not None and life is None:
+            return ForeignFlag(name, words, foreign)
         if option.matches:
             return AmbiguousFlag(name, words[:1], tuple(sorted(option.matches)), life)
         if life is not None:
             return OtherVersionFlag(name, words, life)
-        foreign = self.history.overlay.foreign.get(name) if self.history else None
-        if foreign is not None:
-            return ForeignFlag(name, words, foreign)
-        return UnknownFlag(name, words, likely(name, self.catalogue.spellings))
+        return UnknownFlag(name, words, likely(name, self.catalogue.spellings, alike=ALIKE))
 
     def _flag(self, flag: Flag, spelling: str, written: str, words: tuple[int, ...], values: list[str]) -> None:
         if flag.action == "refuse":

@@ -39,7 +39,8 @@ def check_env(name: str, value: str, catalogue: Catalogue, history: History | No
 
 def _unread(name: str, current: str, catalogue: Catalogue, history: History | None) -> VariableError | None:
     life = history.life(current) if history else None
-    if life is not None:
+    # Any other name may have a reader beside the engine, whichever release began to look at it.
+    if life is not None and current.startswith(OWN):
         return OtherVersionVariable(name, life)
     complete = (OWN, *(history.overlay.complete if history else ()))
     family = current.partition("_")[0] + "_"

@@ -22,7 +22,7 @@ from dsv4deploy.model.argv import (
 )
 from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.flag import Catalogue, Flag, Life
-from dsv4deploy.model.history import History
+from dsv4deploy.model.history import Foreign, History
 from dsv4deploy.model.launch import Launch, Setting
 from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.place import Place
@@ -30,27 +30,39 @@ from dsv4deploy.source.conversion import WANTED
 
 DOES_NOT_START = "SGLang prints its usage and ends before it loads anything"
 LONGEST_LIST = 12
+FORK = (
+    "remove it; the flags of a fork are read with: dsv4deploy flags extract VENV -o FILE, then engine.catalogue: FILE"
+)
 
 
 def flag_diagnostics(
-    errors: Iterable[tuple[ArgvError, Place | None]], catalogue: Catalogue, history: History
+    errors: Iterable[tuple[ArgvError, Place | None]], catalogue: Catalogue, history: History, *, fork: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """One diagnostic for each error of a command line, at the place given with it."""
-    return tuple(_told(error, place, catalogue, history) for error, place in errors)
+    """One diagnostic for each error of a command line, at the place given with it.
+
+    On a `fork` whose own catalogue is not at hand, what a public fork is known to have is only worth a note.
+    """
+    return tuple(_told(error, place, catalogue, history, fork) for error, place in errors)
 
 
-def _told(error: ArgvError, place: Place | None, catalogue: Catalogue, history: History) -> Diagnostic:
+def _told(error: ArgvError, place: Place | None, catalogue: Catalogue, history: History, fork: bool) -> Diagnostic:
+    known = (
+        history.overlay.foreign.get(f"{error.flag.name}={error.value}") if isinstance(error, InvalidChoice) else None
+    )
     if isinstance(error, OtherVersionFlag):
         told = other_version(error.word, error.life, catalogue, history)
     elif isinstance(error, AmbiguousFlag) and error.life is not None:
         told = other_version(error.word, error.life, catalogue, history)
         told = replace(told, effect=f"SGLang takes it for an abbreviation of {_listed(error.candidates)} and ends")
     elif isinstance(error, ForeignFlag):
-        told = _foreign(error, catalogue)
+        told = _foreign(error.word, error.foreign, catalogue)
+    elif known is not None:
+        told = replace(_foreign(known.name, known, catalogue), names=_diagnostic(error).names)
     else:
         told = _diagnostic(error)
     parser = f"enforced: the argument parser of SGLang {catalogue.version}"
-    return replace(told, place=place, effect=told.effect or DOES_NOT_START, evidence=(parser, *told.evidence))
+    told = replace(told, place=place, effect=told.effect or DOES_NOT_START, evidence=(parser, *told.evidence))
+    return replace(told, level=Level.NOTE) if fork and told.rule == "fork-flag" else told
 
 
 def other_version(word: str, life: Life, catalogue: Catalogue, history: History) -> Diagnostic:
@@ -86,16 +98,17 @@ def _instead(names: tuple[str, ...], note: str) -> str:
     return f"write {' or '.join(names)}" + (f" ({note})" if note else "")
 
 
-def _foreign(error: ForeignFlag, catalogue: Catalogue) -> Diagnostic:
-    foreign = error.foreign
-    names = tuple(name for name in foreign.write if catalogue.flag(name))
+def _foreign(word: str, foreign: Foreign, catalogue: Catalogue) -> Diagnostic:
+    own_fork = foreign.engine.startswith("a fork")
+    names = tuple(name for name in foreign.write if catalogue.flag(name.partition(" ")[0]))
+    nothing = FORK if own_fork else "remove it: SGLang has no counterpart"
     return Diagnostic(
-        "foreign-flag",
+        "fork-flag" if own_fork else "foreign-flag",
         Level.ERROR,
-        f"{error.word} is a flag of {foreign.engine}, not of SGLang",
-        (error.word,),
-        label=f"{foreign.engine} spelling",
-        remedy=_instead(names[:3], foreign.note) or "remove it: SGLang has no counterpart",
+        f"{word} is a {'choice' if '=' in word else 'flag'} of {foreign.engine}, not of SGLang {catalogue.version}",
+        (word,),
+        label=f"of {foreign.engine}",
+        remedy=_instead(names[:3], foreign.note) or nothing,
     )
 
 
@@ -106,15 +119,13 @@ def _diagnostic(error: ArgvError) -> Diagnostic:
 
 @_diagnostic.register
 def _(error: UnknownFlag) -> Diagnostic:
-    meant = f"did you mean {' or '.join(error.nearest[:2])}? " if error.nearest else ""
-    remedy = f"{meant}A fork's own flags are read with: dsv4deploy flags extract"
     return Diagnostic(
         "unknown-flag",
         Level.ERROR,
-        f"no SGLang release has {error.word}",
+        f"no SGLang release from 0.5.6 on has {error.word}",
         (error.word,),
         label="unknown",
-        remedy=remedy,
+        remedy=f"did you mean {' or '.join(error.nearest[:2])}?" if error.nearest else FORK,
     )
 
 

@@ -37,7 +37,7 @@ def variable_diagnostics(
 def _diagnostic(error: VariableError, variable: Variable, catalogue: Catalogue, history: History) -> Diagnostic:
     match error:
         case UnknownVariable():
-            return _unknown(error, variable, catalogue)
+            return _unknown(error, variable, catalogue, history)
         case OtherVersionVariable():
             return _other_version(error, variable, catalogue, history)
         case MalformedVariable():
@@ -46,24 +46,22 @@ def _diagnostic(error: VariableError, variable: Variable, catalogue: Catalogue, 
             return _retired(error, variable)
 
 
-def _unknown(error: UnknownVariable, variable: Variable, catalogue: Catalogue) -> Diagnostic:
+def _unknown(error: UnknownVariable, variable: Variable, catalogue: Catalogue, history: History) -> Diagnostic:
+    foreign = history.overlay.foreign.get(error.name)
     # A name that resembles none is a fork's own as often as it is a mistake.
-    level = Level.ERROR if error.nearest else Level.NOTE
-    remedy = (
-        f"did you mean {' or '.join(error.nearest[:2])}?"
-        if error.nearest
-        else "remove it, or say in `provides` what reads it"
-    )
+    level = Level.ERROR if error.nearest and not foreign else Level.NOTE
+    remedy = f"did you mean {' or '.join(error.nearest[:2])}?" if error.nearest else ""
+    of = f" (it is of {foreign.engine})" if foreign else ""
     return Diagnostic(
         "unknown-variable",
         level,
-        f"{error.name} is no variable of SGLang {catalogue.version} or of a library below it",
+        f"{error.name} is no variable of SGLang {catalogue.version} or of a library below it{of}",
         (error.name,),
         variable.place,
         "read by nobody",
         effect=NOT_READ,
         evidence=(f"enforced: variables read in SGLang {catalogue.version}, and the documentation of the libraries",),
-        remedy=remedy,
+        remedy=remedy or "remove it, or say in `provides` what reads it",
     )
 
 

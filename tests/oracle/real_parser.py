@@ -32,13 +32,12 @@ class RealParser:
     `actions` describes every argument as argparse holds it.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", str(SERVER), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+    def __init__(self, command: Sequence[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         hello = self._line()
         self.actions: list[dict[str, Any]] = hello["actions"]
         self.failed: dict[str, str] = hello["failed"]
+        self.version: str | None = hello["version"]
 
     def _line(self) -> dict[str, Any]:
         assert self.process.stdout
@@ -67,7 +66,13 @@ class RealParser:
 @cache
 def real_parser(version: str) -> RealParser:
     """The parser of a release, started once for a test run; it ends with it."""
-    return RealParser(wheel(version))
+    return RealParser([sys.executable, "-I", str(SERVER), str(wheel(version))])
+
+
+def installed_parser() -> RealParser | None:
+    """The parser of an SGLang that is installed with all it needs, in the Python that DSV4DEPLOY_TEST_SGLANG_PYTHON names."""
+    python = os.environ.get("DSV4DEPLOY_TEST_SGLANG_PYTHON")
+    return RealParser([python, str(SERVER), "installed"]) if python else None
 
 
 @cache

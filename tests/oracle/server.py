@@ -1,6 +1,6 @@
 """Runs the real argument parser of one SGLang wheel without its dependencies; one JSON line in, one out.
 
-Usage: server.py WHEEL. Libraries that decide what the parser does are real; every other one is a stand-in that accepts
+Usage: server.py WHEEL, or server.py installed for the SGLang of the running Python, whole. With a wheel, libraries that decide what the parser does are real; every other one is a stand-in that accepts
 whatever is done to it. A module of SGLang that cannot be imported even so becomes a stand-in too, which would show as a
 difference in the flags.
 """
@@ -233,8 +233,9 @@ def answer(parser: argparse.ArgumentParser, renamed: Mapping[str, str], words: l
 
 
 def main(wheel: str) -> None:
-    FINDER.append(Finder(wheel))
-    sys.meta_path.insert(0, FINDER[0])
+    if wheel != "installed":
+        FINDER.append(Finder(wheel))
+        sys.meta_path.insert(0, FINDER[0])
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     output = sys.stdout
@@ -245,7 +246,8 @@ def main(wheel: str) -> None:
         server_args.add_cli_args(parser)
     renamed = renamed_dests(server_args, parser)
     actions = [described(action, renamed) for action in parser._actions if action.dest != "help"]  # noqa: SLF001 (argparse has no public list)
-    print(json.dumps({"actions": actions, "failed": FAILED}), file=output, flush=True)
+    version = getattr(sys.modules.get("sglang"), "__version__", None)
+    print(json.dumps({"actions": actions, "failed": FAILED, "version": version}), file=output, flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(parser, renamed, json.loads(line))), file=output, flush=True)
 

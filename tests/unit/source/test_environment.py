@@ -86,3 +86,7 @@ def test_the_old_prefix_is_rewritten_as_the_engine_does() -> None:
     error = check("SGL_ENABLE_JIT_DEEPGEMM", "0")
     assert isinstance(error, RetiredVariable)
     assert error.variable.name == "SGLANG_ENABLE_JIT_DEEPGEMM"
+
+
+def test_a_library_reads_its_variable_whichever_release_began_to_look_at_it() -> None:
+    assert check("CUTE_DSL_ARCH", "sm_120a", "0.5.15") is None

@@ -28,7 +28,7 @@ def told(line: str, version: str = NEWEST) -> list[Diagnostic]:
 @pytest.mark.parametrize(
     ("line", "version", "rule", "message", "remedy"),
     [
-        ("--mem-fraction-statik 0.6", NEWEST, "unknown-flag", "no SGLang release has", "did you mean --mem-fraction-static"),
+        ("--mem-fraction-statik 0.6", NEWEST, "unknown-flag", "no SGLang release from 0.5.6 on has", "did you mean --mem-fraction-static"),
         ("--cuda-graph 1", NEWEST, "ambiguous-flag", "is an abbreviation of", "--cuda-graph-config"),
         ("--cuda-graph-max-bs 32", "0.5.20", "removed-flag", "last version with it is 0.5.19", "--cuda-graph-max-bs-decode"),
         ("--cuda-graph-max-bs-decode 32", "0.5.13", "flag-not-yet", "first version with it is 0.5.14", "write --cuda-graph-max-bs"),
@@ -37,6 +37,7 @@ def told(line: str, version: str = NEWEST) -> list[Diagnostic]:
         ("--nsa-prefill-cp-mode x", NEWEST, "removed-flag", "0.5.19", "write --cp-strategy"),
         ("--gpu-memory-utilization 0.9", NEWEST, "foreign-flag", "is a flag of vLLM", "write --mem-fraction-static"),
         ("--enforce-eager", "0.5.13", "foreign-flag", "vLLM", "write --disable-cuda-graph"),
+        ("--kv-cache-dtype fp8", NEWEST, "foreign-flag", "is a choice of vLLM", "write --kv-cache-dtype fp8_e4m3"),
         ("--enable-prefix-caching", NEWEST, "foreign-flag", "vLLM", "on by default"),
         ("--attention-backend flashinfr", NEWEST, "invalid-choice", "cannot be flashinfr", "did you mean flashinfer"),
         ("--tp four", NEWEST, "wrong-type", "--tp-size cannot be 'four'", "a whole number"),
@@ -55,6 +56,22 @@ def test_an_error_is_told_in_four_parts(line: str, version: str, rule: str, mess
     assert diagnostic.place in {place(2), place(4)}
     assert diagnostic.effect
     assert diagnostic.evidence[0] == f"enforced: the argument parser of SGLang {version}"
+
+
+@pytest.mark.parametrize("word", ["--enable-pcie-oneshot-allreduce", "--moe-runner-backend=b12x"])
+def test_what_a_public_fork_has_is_a_note_on_a_fork_and_an_error_on_a_release(word: str) -> None:
+    catalogue = history().at(NEWEST)
+    errors = [(error, None) for error in parse(["--model-path", "m", word], catalogue, history()).errors]
+    for fork, level in ((False, Level.ERROR), (True, Level.NOTE)):
+        [diagnostic] = flag_diagnostics(errors, catalogue, history(), fork=fork)
+        assert (diagnostic.rule, diagnostic.level) == ("fork-flag", level)
+        assert "flags extract" in diagnostic.remedy
+
+
+def test_a_flag_of_an_older_release_names_what_says_the_same_today() -> None:
+    [diagnostic] = told("--enable-deepep-moe")
+    assert diagnostic.rule == "foreign-flag"
+    assert "--moe-a2a-backend (with the value deepep)" in diagnostic.remedy
 
 
 def test_a_missing_flag_is_named_as_missing() -> None:
