@@ -13,7 +13,7 @@ from dsv4deploy.source.bash.bits import Inner, Source
 class Account:
     """Collects while a file is read.
 
-    `beside` is the folder that further files are looked for in; `used` are the variables that some word asks for
+    `beside` is the folder that further files are looked for in; `covered` are the ranges that are accounted for, `used` the variables that some word asks for
     or some program gets.
     """
 
@@ -23,7 +23,7 @@ class Account:
     beside: str = ""
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
-    _covered: dict[Source, list[tuple[int, int]]] = field(default_factory=dict)
+    covered: dict[Source, list[tuple[int, int]]] = field(default_factory=dict)
     _assigned: list[tuple[str, Remainder]] = field(default_factory=list)
 
     def piece(self, source: Source, start: int, end: int, role: str) -> None:
@@ -36,13 +36,19 @@ class Account:
         self._cover(source, start, end)
         self.remainder.append(Remainder(source.text(start, end), source.place(start, end), reason))
 
+    def adopt(self, doubtful: "Account", reason: str) -> None:
+        """Take over what was read under a condition: what it starts is listed, what it says is not certain."""
+        self.commands += doubtful.commands
+        for source in doubtful.covered.keys() - self.covered.keys():
+            self.leave(source, 0, len(source.data), reason)
+
     def leave_word(self, text: str, place: Place, reason: str) -> None:
         """A word inside an understood range is not."""
         self.remainder.append(Remainder(text, place, reason))
 
     def opened(self, source: Source) -> None:
         """Every character of `source` will have to be accounted for."""
-        self._covered.setdefault(source, [])
+        self.covered.setdefault(source, [])
         if not isinstance(source, Inner):
             self.show(source.file, source.text(0, len(source.data)))
 
@@ -66,7 +72,7 @@ class Account:
 
     def imported(self, file: str, kind: str) -> Imported:
         """The finished account; whatever no piece and no remainder holds becomes a remainder."""
-        for source, ranges in list(self._covered.items()):
+        for source, ranges in list(self.covered.items()):
             for start, end in _gaps(source.data, ranges):
                 self.leave(source, start, end, "no meaning for the launch is known")
         idle = [left for name, left in self._assigned if name not in self.used]
@@ -74,7 +80,7 @@ class Account:
         return Imported(file, kind, tuple(self.commands), tuple(self.pieces), remainder, self.sources)
 
     def _cover(self, source: Source, start: int, end: int) -> None:
-        self._covered.setdefault(source, []).append((start, end))
+        self.covered.setdefault(source, []).append((start, end))
 
 
 def _gaps(data: bytes, ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

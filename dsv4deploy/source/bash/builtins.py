@@ -19,6 +19,8 @@ _LIMITS = {
     "u": "nproc", "v": "as",
 }  # fmt: skip
 
+_IN_KIB = set("cdlmsv")
+
 
 def _says(_shell: "Shell", _words: Given, _bits: list[Bits]) -> str:
     return "message"
@@ -48,7 +50,9 @@ def _ulimit(shell: "Shell", words: Given, _bits: list[Bits]) -> str:
     options = [found.text for found in words[::2]]
     if len(words) % 2 or not all(option[:1] == "-" and option[-1] in _LIMITS for option in options):
         return ""
-    shell.state.limits |= {_LIMITS[option[-1]]: value for option, value in zip(options, words[1::2], strict=True)}
+    for option, value in zip(options, words[1::2], strict=True):
+        in_kib = option[-1] in _IN_KIB and value.text.isdigit()
+        shell.state.limits[_LIMITS[option[-1]]] = replace(value, text=str(int(value.text) * 1024)) if in_kib else value
     return "limit"
 
 
