@@ -13,8 +13,8 @@ from dsv4deploy.source.bash.bits import Inner, Source
 class Account:
     """Collects while a file is read.
 
-    `beside` is the folder that further files are looked for in; `covered` are the ranges that are accounted for, `used` the variables that some word asks for
-    or some program gets.
+    `beside` is the folder that further files are looked for in; `covered` are the ranges that are accounted for,
+    `asked` the variables that some word asks for, `reached` those that some program gets.
     """
 
     commands: list[Command] = field(default_factory=list)
@@ -22,7 +22,8 @@ class Account:
     remainder: list[Remainder] = field(default_factory=list)
     beside: str = ""
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
     covered: dict[Source, list[tuple[int, int]]] = field(default_factory=dict)
     _assigned: list[tuple[str, Remainder]] = field(default_factory=list)
 
@@ -42,9 +43,9 @@ class Account:
         for source in doubtful.covered.keys() - self.covered.keys():
             self.leave(source, 0, len(source.data), reason)
 
-    def leave_word(self, text: str, place: Place, reason: str) -> None:
+    def leave_word(self, text: str, place: Place, reason: str, variable: str = "") -> None:
         """A word inside an understood range is not."""
-        self.remainder.append(Remainder(text, place, reason))
+        self.remainder.append(Remainder(text, place, reason, variable))
 
     def opened(self, source: Source) -> None:
         """Every character of `source` will have to be accounted for."""
@@ -68,14 +69,14 @@ class Account:
     def assigned(self, name: str, source: Source, start: int, end: int) -> None:
         """A variable is set; should nothing use or export it, that is worth telling."""
         reason = f"{name} is not exported and nothing here uses it: the engine does not get it"
-        self._assigned.append((name, Remainder(source.text(start, end), source.place(start, end), reason)))
+        self._assigned.append((name, Remainder(source.text(start, end), source.place(start, end), reason, name)))
 
     def imported(self, file: str, kind: str) -> Imported:
         """The finished account; whatever no piece and no remainder holds becomes a remainder."""
         for source, ranges in list(self.covered.items()):
             for start, end in _gaps(source.data, ranges):
                 self.leave(source, start, end, "no meaning for the launch is known")
-        idle = [left for name, left in self._assigned if name not in self.used]
+        idle = [left for name, left in self._assigned if name not in self.asked | self.reached]
         remainder = tuple(sorted([*self.remainder, *idle], key=lambda left: left.place))
         return Imported(file, kind, tuple(self.commands), tuple(self.pieces), remainder, self.sources)
 

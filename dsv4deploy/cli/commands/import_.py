@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.options import Format, OutputFormat
+from dsv4deploy.cli.options import CallerSets, Format, OutputFormat
 
 GROUP = "Check"
 ORDER = 3
@@ -28,14 +28,13 @@ def command(
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the server.")] = None,
     venv: Annotated[str | None, typer.Option("--venv", metavar="DIR", help="Virtual environment on the node.")] = None,
-    env: Annotated[
-        list[str], typer.Option("--env", metavar="NAME=VALUE", help="A variable that the caller sets; repeatable.")
-    ] = [],  # noqa: B006 (typer copies it)
+    env: CallerSets = [],  # noqa: B006 (typer copies it)
     folder: Annotated[str, typer.Option("--folder", metavar="DIR", help="Where the file lies on the node.")] = "",
     form: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
 
+    from dsv4deploy.cli.options import pairs
     from dsv4deploy.flags import history
     from dsv4deploy.model.history import UnknownVersionError
     from dsv4deploy.model.trouble import Exit, Trouble
@@ -45,8 +44,7 @@ def command(
     from dsv4deploy.views import imported as views
     from dsv4deploy.views import profile_text
 
-    known = dict(_pair(one) for one in env)
-    read = imported(Files(), str(file), known, folder)
+    read = imported(Files(), str(file), pairs(env), folder)
     if form is Format.JSON:
         sys.stdout.write(views.as_json(read))
         return Exit.FINE
@@ -71,12 +69,3 @@ def command(
         output.write_text(text, encoding="utf-8")
         print(views.summary(draft, str(output)))
     return Exit.FINE
-
-
-def _pair(text: str) -> tuple[str, str]:
-    from dsv4deploy.model.trouble import Exit, Trouble
-
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise Trouble(f"--env {text} is no NAME=VALUE", "--env MODEL=/models/x", Exit.USAGE)
-    return name, value

@@ -74,7 +74,7 @@ def _container(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
     for name, word in here.environment.items():
         if name not in found.environment and name not in INHERITED and not name.startswith("DOCKER_"):
             reason = f"{name} is exported, but the container does not get it: that takes --env {name}"
-            shell.account.leave_word(f"{name}={word.text}", word.place, reason)
+            shell.account.leave_word(f"{name}={word.text}", word.place, reason, name)
     here = replace(
         here,
         container=found.container,

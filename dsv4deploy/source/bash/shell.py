@@ -22,7 +22,7 @@ from dsv4deploy.source.bash.conditions import (
 )
 from dsv4deploy.source.bash.entering import Given, enter
 from dsv4deploy.source.bash.parameters import Variable
-from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word
+from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word, from_caller
 from dsv4deploy.source.bash.tree import names_asked, tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
@@ -48,7 +48,7 @@ class Shell:
         self._root = tree(source.data)
         self.words = Words(source, nested(self._root), self)
         account.opened(source)
-        account.used |= {self.text(name) for node in walk(self._root) for name in names_asked(node)}
+        account.asked |= {self.text(name) for node in walk(self._root) for name in names_asked(node)}
         if source.has_carriage_returns:
             account.leave_word("\r", source.place(0, 0), _CARRIAGE_RETURN)
 
@@ -177,7 +177,7 @@ class Shell:
         `unless_told`: it happens only if the caller sets something, so that otherwise all stays as it is.
         """
         before, self.state = self.state, self.state.copy()
-        quiet = Account(beside=self.account.beside, used=self.account.used, sources=self.account.sources)
+        quiet = Account(beside=self.account.beside, asked=self.account.asked, sources=self.account.sources)
         loud, self.account = self.account, quiet
         line = node.start_point[0] + 1
         around = replace(self.around, condition=self.around.condition or f"line {line}: {self.line(node)}")
@@ -364,9 +364,12 @@ class Shell:
     def _environment(self, peeled: starting.Peeled) -> dict[str, Word]:
         """What a program gets here, without what the caller of the script has set."""
         own = self.state.exported() if "*" not in peeled.removed else {}
-        self.account.used |= own.keys()
+        self.account.reached |= own.keys()
         place = self.source.place(0, 0)
-        kept = {name: as_word(found, place) for name, found in own.items() if name not in peeled.removed}
+        # What the user says of the caller to fill in the script's own words is no variable for the engine.
+        filled_in = {name for name, found in own.items() if from_caller(found) and name in self.account.asked}
+        out = {*peeled.removed, *filled_in}
+        kept = {name: as_word(found, place) for name, found in own.items() if name not in out}
         return kept | dict(peeled.environment)
 
     # Small words.
