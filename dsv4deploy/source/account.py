@@ -24,6 +24,9 @@ class Account:
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     reached: set[str] = field(default_factory=set)
+    bodies: dict[str, tuple[Source, int, int]] = field(default_factory=dict)
+    calls: set[str] = field(default_factory=set)
+    doubtful_calls: set[str] = field(default_factory=set)
     covered: dict[Source, list[tuple[int, int]]] = field(default_factory=dict)
     _assigned: list[tuple[str, Remainder]] = field(default_factory=list)
 
@@ -40,6 +43,8 @@ class Account:
     def adopt(self, doubtful: "Account", reason: str) -> None:
         """Take over what was read under a condition: what it starts is listed, what it says is not certain."""
         self.commands += doubtful.commands
+        self.bodies |= doubtful.bodies
+        self.doubtful_calls |= doubtful.calls | doubtful.doubtful_calls
         for source in doubtful.covered.keys() - self.covered.keys():
             self.leave(source, 0, len(source.data), reason)
 
@@ -61,10 +66,13 @@ class Account:
         """How the user would name a file that the launch file names `path`."""
         return posixpath.normpath(posixpath.join(self.beside, path))
 
+    def defined(self, function: str, source: Source, start: int, end: int) -> None:
+        """A function has its body in bytes `start` to `end`; it counts for nothing until it is called."""
+        self.bodies[function] = (source, start, end)
+
     def called(self, function: str) -> None:
-        """A function that was left as not called is called after all."""
-        reason = f"the function {function} is called nowhere"
-        self.remainder[:] = [left for left in self.remainder if left.reason != reason]
+        """A function is called, and what its body says is read there."""
+        self.calls.add(function)
 
     def assigned(self, name: str, source: Source, start: int, end: int) -> None:
         """A variable is set; should nothing use or export it, that is worth telling."""
@@ -73,6 +81,10 @@ class Account:
 
     def imported(self, file: str, kind: str) -> Imported:
         """The finished account; whatever no piece and no remainder holds becomes a remainder."""
+        for name, (source, start, end) in self.bodies.items():
+            if name not in self.calls:
+                how = "only under a condition" if name in self.doubtful_calls else "nowhere"
+                self.leave(source, start, end, f"the function {name} is called {how}")
         for source, ranges in list(self.covered.items()):
             for start, end in _gaps(source.data, ranges):
                 self.leave(source, start, end, "no meaning for the launch is known")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dsv4deploy.model.imported import Word
-from dsv4deploy.source.bash.bits import Bits
+from dsv4deploy.source.bash.bits import Bit, Bits, Inner
 from dsv4deploy.source.bash.words import OWN_FOLDER
 
 if TYPE_CHECKING:
@@ -93,10 +93,19 @@ def _source(shell: "Shell", words: Given, bits: list[Bits]) -> str:
     return "sourced file that is not here" if elsewhere else ""
 
 
+def _eval(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    if not words or not all(word.known for word in words):
+        return ""
+    blank = Bit.made(" ", bits[0][0].source, bits[0][0].start, bits[0][0].start)
+    shell.follow_here(Inner([bit for one in bits for bit in (*one, blank)][:-1]))
+    return "evaluated"
+
+
 BUILTINS: Mapping[str, Builtin] = {
     **dict.fromkeys(("echo", "printf", ":", "true", "wait"), _says),
     ".": _source,
     "cd": _cd,
+    "eval": _eval,
     "exit": _exit,
     "return": _return,
     "set": _set,

@@ -65,6 +65,14 @@ def asks_caller(shell: "Shell", test: "Node", operator: str) -> bool:
     return is_open and not any(bit.text and not bit.hole for bit in bits)
 
 
+def asks_arguments(shell: "Shell", test: "Node") -> bool:
+    """Whether a loop goes on while the caller has given arguments (`while [[ $# -gt 0 ]]`, `while getopts`)."""
+    if shell.state.arguments is not None:
+        return False
+    asked = {shell.text(name) for node in walk(test) for name in names_asked(node)}
+    return shell.first_word(test) == "getopts" or (bool(asked) and asked <= {"#", "1"})
+
+
 def _unary(test: "Node") -> "tuple[Node, Node | None]":
     """The operator of a test of one thing, and that thing."""
     expression = next((child for child in test.children if child.type == "unary_expression"), None)

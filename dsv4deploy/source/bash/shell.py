@@ -14,13 +14,14 @@ from dsv4deploy.source.bash.builtins import BUILTINS
 from dsv4deploy.source.bash.conditions import (
     CONDITIONAL,
     PARTS,
+    asks_arguments,
     asks_caller,
     file_is_here,
     has_parts,
     is_test,
     only_stops,
 )
-from dsv4deploy.source.bash.entering import Given, enter
+from dsv4deploy.source.bash.entering import Given, enter, spoken
 from dsv4deploy.source.bash.parameters import Variable
 from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word, from_caller
 from dsv4deploy.source.bash.tree import names_asked, tree, walk
@@ -90,11 +91,15 @@ class Shell:
         text = self.read(path) if self.may_go_deeper else None
         if text is None:
             return False
-        shell = self.inner(Source(self.account.named(path), text), self.state, self.starter)
+        self.follow_here(Source(self.account.named(path), text))
+        return True
+
+    def follow_here(self, source: Source) -> None:
+        """Follow a text as if it stood here."""
+        shell = self.inner(source, self.state, self.starter)
         shell.follow()
         if shell.returned:
             self.state.over = ""
-        return True
 
     # Statements.
 
@@ -162,6 +167,7 @@ class Shell:
             return self._weaken(before)
         why = f"`{self.line(node)}` decides whether or how often it runs"
         unless = node.type == "if_statement" and asks_caller(self, parts[0], "-n") and not has_parts(parts)
+        unless = unless or (node.type == "while_statement" and asks_arguments(self, parts[0]))
         return self._branch(node, node.children, why, unless_told=unless)
 
     def _weaken(self, before: dict[str, Variable]) -> None:
@@ -256,7 +262,7 @@ class Shell:
             return self.leave(node, "the parser finds no function in it")
         self.state.functions[self.text(name)] = (self, body)
         self.account.piece(self.source, node.start_byte, body.start_byte, "function")
-        return self.leave(node, f"the function {self.text(name)} is called nowhere")
+        return self.account.defined(self.text(name), self.source, body.start_byte, node.end_byte)
 
     def call(self, body: "Node", caller: "Shell", arguments: tuple[Bits, ...]) -> None:
         """Follow a function of this source, called by `caller`."""
@@ -352,7 +358,10 @@ class Shell:
         )
         before, self.state = self.state, self.state.copy()
         self.state.removed += peeled.removed
-        entered = enter(self, given[len(given) - len(peeled.rest) :], here)
+        if peeled.elsewhere:
+            here, self.state = replace(here, environment=peeled.environment), State()
+        step = spoken if peeled.speaks and peeled.rest else enter
+        entered = step(self, given[len(given) - len(peeled.rest) :], here)
         self.state = before
         if not entered:
             return self.account.leave(self.source, *whole, _unknown(given[0].word))

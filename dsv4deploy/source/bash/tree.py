@@ -40,7 +40,7 @@ def names_asked(node: "Node") -> "list[Node]":
     """The variable that an expansion asks for; nothing for another node."""
     inside = node.children if node.type in {"simple_expansion", "expansion"} else []
     inner = [name for child in inside if child.type == "subscript" for name in child.children]
-    return [child for child in (*inside, *inner) if child.type == "variable_name"]
+    return [child for child in (*inside, *inner) if child.type in {"variable_name", "special_variable_name"}]
 
 
 def end_of_ansi(data: bytes, start: int) -> int:
