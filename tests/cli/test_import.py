@@ -131,3 +131,10 @@ def test_validate_tells_what_of_a_script_does_not_arrive(file: Path, capsys: pyt
     assert {"not-understood", "unknown-word"} <= told.keys()
     assert run(["validate", "--script", str(file), "--env", "MODEL=/m", "--format", "json"]) == 0
     assert "unknown-word" not in capsys.readouterr().out
+
+
+def test_a_text_that_cannot_be_loaded_is_refused_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"argv": [')
+    assert run(["import", str(path)]) == 1
+    assert f"{path}:1" in capsys.readouterr().out

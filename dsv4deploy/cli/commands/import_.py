@@ -1,4 +1,4 @@
-"""Turn a launch script, docker run line, systemd unit or JSON argv into a profile.
+"""Turn a launch script, docker run line, Compose file, systemd unit or JSON argv into a profile.
 
 Example: dsv4deploy import serve.sh --engine 0.5.21 -o profile.yaml
 """
@@ -34,8 +34,10 @@ def command(
 ) -> int:
     import sys
 
+    from dsv4deploy.cli import house
     from dsv4deploy.cli.options import pairs
     from dsv4deploy.flags import history
+    from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.history import UnknownVersionError
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim.texts import Files
@@ -44,7 +46,10 @@ def command(
     from dsv4deploy.views import imported as views
     from dsv4deploy.views import profile_text
 
-    read = imported(Files(), str(file), pairs(env), folder)
+    try:
+        read = imported(Files(), str(file), pairs(env), folder)
+    except Refused as refused:
+        return house.show_refusal(refused, as_json=form is Format.JSON)
     if form is Format.JSON:
         sys.stdout.write(views.as_json(read))
         return Exit.FINE
