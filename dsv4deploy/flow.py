@@ -1,7 +1,7 @@
 """Strings the stages together for the commands, given the ports to the outside world."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dsv4deploy.model.checkpoint import Checkpoint
@@ -24,8 +24,8 @@ from dsv4deploy.source.validate import validate
 from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
-from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
 from dsv4deploy.stages.fork_words import with_fork_words
+from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
@@ -114,19 +114,28 @@ def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
     return Looked(lowered.launch, merged.sources, facts, settled, report, profile, catalogue)
 
 
-def looked_at_script(texts: Texts, knowledge: Knowledge, asked: Asked, number: int | None = None) -> Seen:
+def looked_at_script(
+    texts: Texts,
+    knowledge: Knowledge,
+    asked: Asked,
+    number: int | None = None,
+    known: Mapping[str, str] | None = None,
+) -> Seen:
     """Read and check the start in the launch file that `asked` names; the facts say which engine version it is.
+
+    `known` are variables that the caller of the file sets.
 
     Raises:
         Trouble: it cannot be read, starts no server, or several and `number` does not choose one.
     """
-    read = imported(texts, asked.path)
+    read = imported(texts, asked.path, known)
     history, facts = knowledge.catalogues.history, asked.facts
     command = chosen(read, number)
     version = facts.engine_version if facts.engine_version in history.versions else None
     catalogue = history.at(version or fitting(command, history))
     lowered = launch_of(command, version, history)
     settled, report = _judged(lowered, catalogue, facts, knowledge, asked.waivers)
+    report = replace(report, diagnostics=(*remarks(read, command), *report.diagnostics))
     return Seen(lowered.launch, read.sources, facts, settled, report)
 
 

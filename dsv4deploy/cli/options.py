@@ -1,5 +1,6 @@
 """Options that several commands share, so that they are named and explained once."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -29,3 +30,22 @@ Waive = Annotated[
     list[str], typer.Option("--waive", metavar="RULE=REASON", help="Allow this rule once, with a reason; repeatable.")
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", help="text for people, json for programs.")]
+CallerSets = Annotated[
+    list[str],
+    typer.Option("--env", metavar="NAME=VALUE", help="A variable that the caller of a launch file sets; repeatable."),
+]
+
+
+def pairs(texts: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` texts as a mapping.
+
+    Raises:
+        Trouble: one of them is none.
+    """
+    found = [text.partition("=") for text in texts]
+    for text, (name, equals, _) in zip(texts, found, strict=True):
+        if not equals or not name.isidentifier():
+            from dsv4deploy.model.trouble import Exit, Trouble
+
+            raise Trouble(f"--env {text} is no NAME=VALUE", "--env MODEL=/models/x", Exit.USAGE)
+    return {name: value for name, _, value in found}

@@ -55,11 +55,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """A range of the file that we did not understand or that nothing of ours can express, and why."""
+    """A range of the file that we did not understand or that nothing of ours can express, and why.
+
+    `variable` names one that is set and does not reach the engine.
+    """
 
     text: str
     place: Place
     reason: str
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reads a launch file of any kind that we know: bash script or line, systemd unit, JSON words."""
+"""Reads a launch file of any kind that we know: bash script or line, systemd unit, Compose file, JSON words."""
 
 import posixpath
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Texts
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.argv_file import argv_file
+from dsv4deploy.source.compose import compose, is_compose
 from dsv4deploy.source.document import load
 from dsv4deploy.source.script import script
 from dsv4deploy.source.unit import unit
@@ -22,6 +23,7 @@ def imported(texts: Texts, path: str, known: Mapping[str, str] | None = None, fo
 
     Raises:
         Trouble: it cannot be read, or is no text.
+        Refused: YAML or JSON that cannot be loaded.
     """
     data = texts.read(path)
     text = _text(data)
@@ -39,6 +41,11 @@ def imported(texts: Texts, path: str, known: Mapping[str, str] | None = None, fo
         return argv_file(_document(data, path), read)
     if path.endswith(".service") or "\n[Service]" in f"\n{text}":
         return unit(text, path, read)
+    if path.endswith((".yaml", ".yml")) or text.startswith("services:"):
+        document = load(data, path)
+        if is_compose(document.tree):
+            return compose(document, read, known or {})
+        raise Trouble(f"{path} has no services with an image", "name a Compose file, a script, a unit or JSON words")
     return script(text, path, read, known, folder)
 
 

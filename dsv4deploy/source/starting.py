@@ -18,15 +18,27 @@ _PYTHON_WITH_VALUE = {"-X", "-W", "--check-hash-based-pycs"}
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a program that starts another one is called: options whose value is the next word, words before the other."""
+    """How a program that starts another one is called.
+
+    Attributes:
+        takes: options whose value is the next word.
+        operands: words of its own before the other program.
+        assigns: whether `X=y` among its words is a variable for the other program.
+        speaks: whether what follows is a text for a shell, and not words.
+        elsewhere: whether the other program runs where the environment of this one is not.
+    """
 
     takes: frozenset[str] = frozenset()
     operands: int = 0
     assigns: bool = False
+    speaks: bool = False
+    elsewhere: bool = False
 
 
-def _form(*takes: str, operands: int = 0, assigns: bool = False) -> _Form:
-    return _Form(frozenset(takes), operands, assigns)
+def _form(
+    *takes: str, operands: int = 0, assigns: bool = False, speaks: bool = False, elsewhere: bool = False
+) -> _Form:
+    return _Form(frozenset(takes), operands, assigns, speaks, elsewhere)
 
 
 # From the manual pages of util-linux, coreutils, numactl, sudo and of the package runners.
@@ -45,7 +57,15 @@ _PREFIXES: Mapping[str, _Form] = {
     "numactl": _form(
         *("-i", "--interleave", "-N", "--cpunodebind", "-C", "--physcpubind", "-m", "--membind", "-p", "--preferred"),
     ),
+    "screen": _form("-S", "-dmS", "-Sdm", "-t", "-c", "-h", "-L", "-Logfile"),
     "setsid": _form(),
+    "ssh": _form(
+        *("-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q", "-R", "-S"),
+        *("-W", "-w"),
+        operands=1,
+        speaks=True,
+        elsewhere=True,
+    ),
     "stdbuf": _form("-i", "--input", "-o", "--output", "-e", "--error"),
     "sudo": _form(
         *("-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "--chdir", "-R", "-T"),
@@ -61,18 +81,22 @@ _RUNNERS: Mapping[tuple[str, str], _Form] = {
     ("conda", "run"): _form("-n", "--name", "-p", "--prefix", "--cwd"),
     ("mamba", "run"): _form("-n", "--name", "-p", "--prefix", "--cwd"),
     ("poetry", "run"): _form(),
+    ("tmux", "new"): _form("-s", "-n", "-c", "-x", "-y", "-t", "-F", "-e", speaks=True),
+    ("tmux", "new-session"): _form("-s", "-n", "-c", "-x", "-y", "-t", "-F", "-e", speaks=True),
     ("uv", "run"): _form("--python", "-p", "--with", "--project", "--directory", "--env-file", "--extra"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Peeled:
-    """A command without the programs in front of it."""
+    """A command without the programs in front of it; `speaks` and `elsewhere` as the last of them has it."""
 
     rest: Words
     prefixes: tuple[Prefix, ...] = ()
     environment: Mapping[str, Word] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
+    speaks: bool = False
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +144,8 @@ def peeled(words: Words) -> Peeled:
         if name == "env":
             removed += _removed(own)
         words = words[end:]
+        if form.speaks:
+            return Peeled(words, tuple(prefixes), environment, tuple(removed), form.speaks, form.elsewhere)
     return Peeled(words, tuple(prefixes), environment, tuple(removed))
 
 

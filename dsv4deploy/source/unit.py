@@ -28,7 +28,7 @@ _CARRIED = re.compile(
     r"User|Group|SupplementaryGroups|WorkingDirectory|Limit\w+|TasksMax|Restart(Sec)?|StartLimit\w+|"
     r"Timeout(Start|Stop)?Sec|Type|KillMode|KillSignal|Standard(Output|Error)|LogRateLimit\w+|SyslogIdentifier"
 )
-_LIMITS = {"LimitNOFILE": "nofile", "LimitMEMLOCK": "memlock", "LimitCORE": "core", "TasksMax": "nproc"}
+_LIMITS = {"LimitNOFILE": "nofile", "LimitMEMLOCK": "memlock", "LimitCORE": "core", "TasksMax": "tasks"}
 
 
 @dataclass(frozen=True, slots=True)

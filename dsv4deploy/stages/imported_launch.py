@@ -7,7 +7,7 @@ from dsv4deploy.model.argv import ArgvError, Given, InvalidChoice, MissingFlag, 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
-from dsv4deploy.model.imported import Command, Imported, Word
+from dsv4deploy.model.imported import Command, Imported, Remainder, Word
 from dsv4deploy.model.launch import Launch, Setting, Variable
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.trouble import Exit, Trouble
@@ -73,6 +73,49 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
         Launch(version, settings, variables),
         tuple(told),
         tuple((error, _place(error, known.words) or place) for error in errors),
+    )
+
+
+def remarks(imported: Imported, command: Command) -> tuple[Diagnostic, ...]:
+    """What there is to say about a launch file beside its arguments: what is not understood, what never arrives."""
+    conditional = (_conditional(command),) if command.condition else ()
+    return (*conditional, *(_left_over(left) for left in imported.remainder))
+
+
+def _left_over(left: Remainder) -> Diagnostic:
+    if left.variable:
+        return Diagnostic(
+            "variable-does-not-arrive",
+            Level.WARNING,
+            f"{left.variable} is set, but the engine does not get it",
+            (left.variable,),
+            left.place,
+            "set here",
+            effect="the engine runs without it, unless whoever calls the file exports it",
+            evidence=(f"enforced: {left.reason}",),
+            remedy=f"pass it on: {left.reason.rpartition('takes ')[2]}"
+            if "takes " in left.reason
+            else f"export {left.variable}",
+        )
+    return Diagnostic(
+        "not-understood",
+        Level.NOTE,
+        f"not judged: {left.reason}",
+        (),
+        left.place,
+        effect="whatever it does to the launch is not seen here",
+    )
+
+
+def _conditional(command: Command) -> Diagnostic:
+    return Diagnostic(
+        "conditional-start",
+        Level.NOTE,
+        f"the server starts only under a condition: {command.condition}",
+        (),
+        command.place,
+        "judged as if it starts",
+        effect="variables that the condition sets are taken as not known",
     )
 
 

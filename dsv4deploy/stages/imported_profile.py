@@ -4,12 +4,9 @@ Nothing is dropped: what has no place in a profile is listed with its reason.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
-
-from pydantic import BaseModel, ValidationError
 
 from dsv4deploy.model.argv import ArgvError
 from dsv4deploy.model.document import KeyPath
@@ -17,10 +14,19 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.imported import Command, Imported, Remainder, Sure, Word
 from dsv4deploy.model.launch import Json, Setting
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.profile import Env, Profile, Says
 from dsv4deploy.stages.command import MOUNTED_ENTRY
+from dsv4deploy.stages.imported_fields import (
+    DIRECTIVES,
+    Entry,
+    as_tree,
+    flag_fields,
+    in_order,
+    refused_paths,
+    section,
+    variable_fields,
+    variable_value,
+)
 from dsv4deploy.stages.imported_launch import Arguments, arguments
-from dsv4deploy.stages.launch import USABLE
 from dsv4deploy.stages.render import CACHE, CACHES
 
 SECRETS = {"api_key": "server.api_key_file", "admin_api_key": "server.admin_api_key_file"}
@@ -50,16 +56,6 @@ _RENDERED_OPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One value of the profile, and where it was found."""
-
-    path: KeyPath
-    value: Any
-    place: Place | None = None
-    remark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """A profile as far as a launch file says it.
 
@@ -76,7 +72,7 @@ class Draft:
     @property
     def tree(self) -> dict[str, Any]:
         """The values as a profile file would have them."""
-        return _tree(self.entries)
+        return as_tree(self.entries)
 
 
 def draft(
@@ -94,7 +90,7 @@ def draft(
     missing = [] if drafting.has(("engine", "venv")) or drafting.has(("engine", "container")) else ["engine.venv"]
     missing += [] if drafting.has(("model", "path")) else ["model.path"]
     left = sorted([*imported.remainder, *drafting.left], key=lambda one: one.place)
-    return Draft(_in_order(drafting.entries.values()), tuple(missing), tuple(left))
+    return Draft(in_order(drafting.entries.values()), tuple(missing), tuple(left))
 
 
 def version_in_image(command: Command) -> str | None:
@@ -227,7 +223,7 @@ class _Drafting:
     def _setting(self, setting: Setting) -> None:
         if setting.dest in SECRETS:
             return self._secret(setting)
-        path, when = _fields(self.catalogue).get(setting.dest, ((), True))
+        path, when = flag_fields(self.catalogue).get(setting.dest, ((), True))
         if path and not isinstance(setting.value, bool):
             return self.add(path, _plain(setting.value), self._word(setting), setting.place)
         if path and setting.value is True:
@@ -266,9 +262,9 @@ class _Drafting:
         self._caches(variables)
         self._cards(variables)
         for name, word in variables.items():
-            path = _variables().get(name) or (*_section(name), name)
+            path = variable_fields().get(name) or (*section(name), name)
             if word.known:
-                self.add(path, _variable_value(path, word.text), word)
+                self.add(path, variable_value(path, word.text), word)
             else:
                 self.leave([word], f"{name}: not known here, needs {', '.join(word.needs)}")
         for name in self.command.removed:
@@ -321,9 +317,9 @@ class _Drafting:
             self._directive(name, word)
 
     def _directive(self, name: str, word: Word) -> None:
-        if name not in _DIRECTIVES:
+        if name not in DIRECTIVES:
             return self.left.append(Remainder(f"{name} {word.text}", word.place, "no field of a profile says it"))
-        found = _DIRECTIVES[name]
+        found = DIRECTIVES[name]
         value = found.read(word.text) if found else None
         if found and value is not None and word.known:
             return self.add(found.path, value, word) if value != found.default else None
@@ -351,62 +347,21 @@ class _Drafting:
 
     def settle(self) -> None:
         """Move what a typed field refuses to `args` or `env`, where the engine's own rules judge it."""
-        for path in _refused(_tree(self.entries.values())):
+        for path in refused_paths(as_tree(self.entries.values())):
             entry = self.entries.get(path)
             setting = self._at(path)
-            variable = next((name for name, own in _variables().items() if own == path), None)
+            variable = next((name for name, own in variable_fields().items() if own == path), None)
             if entry and setting:
                 del self.entries[path]
                 self._argument(setting)
             elif entry and variable:
                 del self.entries[path]
                 word = self.command.environment[variable]
-                self.add((*_section(variable), variable), word.text, word)
+                self.add((*section(variable), variable), word.text, word)
 
     def _at(self, path: KeyPath) -> Setting | None:
-        fields = _fields(self.catalogue)
+        fields = flag_fields(self.catalogue)
         return next((one for one in self.said.settings.values() if fields.get(one.dest, ((),))[0] == path), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Directive:
-    """Where a limit or a setting of a unit goes, how its value is read, and what is so without being said."""
-
-    path: KeyPath
-    read: Callable[[str], Any]
-    default: Any = None
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isdigit() else None
-
-
-def _limit(text: str) -> int | str | None:
-    return "infinity" if text in {"infinity", "unlimited"} else _whole(text)
-
-
-def _seconds(text: str) -> int | None:
-    found = re.fullmatch(r"(\d+)\s*(s|sec|min|m|h)?", text)
-    return int(found[1]) * {"min": 60, "m": 60, "h": 3600}.get(found[2] or "s", 1) if found else None
-
-
-# None: a rendered unit has its own, reasoned value.
-_DIRECTIVES: Mapping[str, _Directive | None] = {
-    "User": _Directive(("service", "user"), str, "sglang"),
-    "Group": _Directive(("service", "group"), str),
-    "SupplementaryGroups": _Directive(("service", "groups"), str.split),
-    "nofile": _Directive(("service", "limits", "nofile"), _whole, 1_048_576),
-    "memlock": _Directive(("service", "limits", "memlock"), _limit, "infinity"),
-    "nproc": _Directive(("service", "limits", "tasks"), _limit, "infinity"),
-    "core": _Directive(("service", "limits", "core"), _limit, 0),
-    "Restart": _Directive(("service", "restart", "policy"), str, "on-failure"),
-    "RestartSec": _Directive(("service", "restart", "delay_s"), _seconds, 15),
-    "TimeoutStopSec": _Directive(("service", "timeouts", "stop_s"), _seconds, 120),
-    **dict.fromkeys(
-        ("Type", "KillMode", "LimitNOFILE", "LimitMEMLOCK", "LimitCORE", "TasksMax", "LogRateLimitIntervalSec")
-    ),
-    **dict.fromkeys(("TimeoutStartSec", "TimeoutSec", "WorkingDirectory", "StandardOutput", "StandardError")),
-}
 
 
 def _user(words: Sequence[Word]) -> Word | None:
@@ -416,20 +371,6 @@ def _user(words: Sequence[Word]) -> Word | None:
 
 def _devices(text: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in text.split(",") if part]
-
-
-def _section(name: str) -> KeyPath:
-    return ("nccl", "env") if name.startswith(("NCCL_", "GLOO_")) else ("env",)
-
-
-def _variable_value(path: KeyPath, text: str) -> Any:  # noqa: ANN401 (whatever the field holds)
-    """The value for a typed field; the text itself where the field would write it in another way."""
-    if path[0] == "env" or path[:2] == ("nccl", "env"):
-        return text
-    kinds = str(_leaves()[path].annotation)
-    if "bool" in kinds:
-        return {"1": True, "0": False}.get(text, text)
-    return int(text) if "int" in kinds and re.fullmatch(r"0|[1-9]\d{0,17}", text) else text
 
 
 def _plain(value: Json) -> Any:  # noqa: ANN401 (whatever YAML holds)
@@ -444,65 +385,3 @@ def _argument_value(setting: Setting, *, many: bool) -> Any:  # noqa: ANN401 (wh
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     return values if many else values[0]
-
-
-@cache
-def _leaves() -> Mapping[KeyPath, Any]:
-    return dict(_walk(Profile, ()))
-
-
-def _walk(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    for name, info in model.model_fields.items():
-        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            yield from _walk(info.annotation, (*path, name))
-        else:
-            yield (*path, name), info
-
-
-@cache
-def _variables() -> Mapping[str, KeyPath]:
-    return {note.name: path for path, info in _leaves().items() for note in info.metadata if isinstance(note, Env)}
-
-
-def _fields(catalogue: Catalogue) -> Mapping[str, tuple[KeyPath, bool]]:
-    """Which field says a dest in this version, and the value of a boolean field that does."""
-    found: dict[str, tuple[KeyPath, bool]] = {}
-    for path, info in _leaves().items():
-        for note in info.metadata:
-            if isinstance(note, Says):
-                flags = (catalogue.flag(name) for name in note.flags)
-                flag = next((known for known in flags if known and known.action in USABLE), None)
-                if flag:
-                    found.setdefault(flag.dest, (path, note.when))
-    return found
-
-
-def _tree(entries: Iterable[Entry]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for entry in entries:
-        inner = tree
-        *outer, last = map(str, entry.path)
-        for step in outer:
-            inner = inner.setdefault(step, {})
-        inner[last] = entry.value
-    return tree
-
-
-def _refused(tree: dict[str, Any]) -> set[KeyPath]:
-    try:
-        Profile.model_validate(tree)
-    except ValidationError as refused:
-        known = _leaves()
-        locations = [error["loc"] for error in refused.errors()]
-        return {loc[:length] for loc in locations for length in range(len(loc) + 1) if loc[:length] in known}
-    return set()
-
-
-def _in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The order of the profile's fields; free names in the order in which they were found."""
-    order = {path: at for at, path in enumerate(_leaves())}
-
-    def rank(entry: Entry) -> int:
-        return next(order[entry.path[:end]] for end in range(len(entry.path), 0, -1) if entry.path[:end] in order)
-
-    return tuple(sorted(entries, key=rank))

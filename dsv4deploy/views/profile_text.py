@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from dsv4deploy.model.place import Place
 from dsv4deploy.source.scalars import meaning
-from dsv4deploy.stages.imported_profile import Draft, Entry
+from dsv4deploy.stages.imported_fields import Entry
+from dsv4deploy.stages.imported_profile import Draft
 
 _PLAIN = re.compile(r"[A-Za-z0-9/._-][A-Za-z0-9/._@%+=-]*")
 _AMBIGUOUS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null", "~"}

@@ -83,6 +83,7 @@ def test_the_caller_can_be_played(file: Path, capsys: pytest.CaptureFixture[str]
     assert "name: x\n" in out
     assert "tp: 8  # --env TP=8:1\n" in out
     assert "nccl-port: 9" in out
+    assert "PORT:" not in out
 
 
 def test_a_file_that_does_not_name_its_engine_asks_for_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,3 +120,21 @@ def test_nothing_that_starts_a_server_is_said_so(tmp_path: Path, capsys: pytest.
     path.write_text("./elsewhere\n")
     assert run(["import", str(path)]) == 3
     assert "starts no SGLang server" in capsys.readouterr().err
+
+
+def test_validate_tells_what_of_a_script_does_not_arrive(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text("NCCL_DEBUG=INFO\n./prepare\npython -m sglang.launch_server --model-path $MODEL\n")
+    assert run(["validate", "--script", str(file), "--format", "json"]) == 0
+    told = {one["rule"]: one for one in json.loads(capsys.readouterr().out)["diagnostics"]}
+    assert told["variable-does-not-arrive"]["names"] == ["NCCL_DEBUG"]
+    assert told["variable-does-not-arrive"]["level"] == "warning"
+    assert {"not-understood", "unknown-word"} <= told.keys()
+    assert run(["validate", "--script", str(file), "--env", "MODEL=/m", "--format", "json"]) == 0
+    assert "unknown-word" not in capsys.readouterr().out
+
+
+def test_a_text_that_cannot_be_loaded_is_refused_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"argv": [')
+    assert run(["import", str(path)]) == 1
+    assert f"{path}:1" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Turn a launch script, docker run line, systemd unit or JSON argv into a profile.
+"""Turn a launch script, docker run line, Compose file, systemd unit or JSON argv into a profile.
 
 Example: dsv4deploy import serve.sh --engine 0.5.21 -o profile.yaml
 """
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.options import Format, OutputFormat
+from dsv4deploy.cli.options import CallerSets, Format, OutputFormat
 
 GROUP = "Check"
 ORDER = 3
@@ -28,15 +28,16 @@ def command(
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the server.")] = None,
     venv: Annotated[str | None, typer.Option("--venv", metavar="DIR", help="Virtual environment on the node.")] = None,
-    env: Annotated[
-        list[str], typer.Option("--env", metavar="NAME=VALUE", help="A variable that the caller sets; repeatable.")
-    ] = [],  # noqa: B006 (typer copies it)
+    env: CallerSets = [],  # noqa: B006 (typer copies it)
     folder: Annotated[str, typer.Option("--folder", metavar="DIR", help="Where the file lies on the node.")] = "",
     form: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
 
+    from dsv4deploy.cli import house
+    from dsv4deploy.cli.options import pairs
     from dsv4deploy.flags import history
+    from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.history import UnknownVersionError
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim.texts import Files
@@ -45,8 +46,10 @@ def command(
     from dsv4deploy.views import imported as views
     from dsv4deploy.views import profile_text
 
-    known = dict(_pair(one) for one in env)
-    read = imported(Files(), str(file), known, folder)
+    try:
+        read = imported(Files(), str(file), pairs(env), folder)
+    except Refused as refused:
+        return house.show_refusal(refused, as_json=form is Format.JSON)
     if form is Format.JSON:
         sys.stdout.write(views.as_json(read))
         return Exit.FINE
@@ -71,12 +74,3 @@ def command(
         output.write_text(text, encoding="utf-8")
         print(views.summary(draft, str(output)))
     return Exit.FINE
-
-
-def _pair(text: str) -> tuple[str, str]:
-    from dsv4deploy.model.trouble import Exit, Trouble
-
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise Trouble(f"--env {text} is no NAME=VALUE", "--env MODEL=/models/x", Exit.USAGE)
-    return name, value

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.options import FactsPath, Format, OutputFormat, Sets, Variants, Waive
+from dsv4deploy.cli.options import CallerSets, FactsPath, Format, OutputFormat, Sets, Variants, Waive
 
 GROUP = "Check"
 ORDER = 1
@@ -23,6 +23,7 @@ def command(
     number: Annotated[
         int | None, typer.Option("--command", metavar="N", help="Which start of the script, if it has several.")
     ] = None,
+    env: CallerSets = [],  # noqa: B006 (typer copies it)
     variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
     facts: FactsPath = None,
@@ -31,6 +32,7 @@ def command(
     output: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import house
+    from dsv4deploy.cli.options import pairs
     from dsv4deploy.flow import looked_at, looked_at_script
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
@@ -46,7 +48,7 @@ def command(
     try:
         asked = house.asked(path, variant, sets, facts, waive)
         if script:
-            seen = looked_at_script(Files(), house.knowledge(), asked, number)
+            seen = looked_at_script(Files(), house.knowledge(), asked, number, pairs(env))
         else:
             seen = looked_at(Files(), house.knowledge(), asked)
     except Refused as refused:

@@ -161,4 +161,6 @@ def _written(bits: Sequence[Bit], used: Place) -> Place:
     source, start, end = bits[0].source, bits[0].start, bits[-1].end
     gaps = [(a.end, b.start) for a, b in pairwise(bits)]
     together = all(a <= b and not set(source.text(a, b)) & set(BLANKS) for a, b in gaps)
-    return source.place(start, end) if together else used
+    written = source.place(start, end)
+    beside = used.file != written.file or not (used <= written and written.end_line <= used.end_line)
+    return written if together and beside else used

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dsv4deploy.model.imported import Word
-from dsv4deploy.source.bash.bits import Bits
+from dsv4deploy.source.bash.bits import Bit, Bits, Inner
 from dsv4deploy.source.bash.words import OWN_FOLDER
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ _LIMITS = {
     "c": "core", "d": "data", "i": "sigpending", "l": "memlock", "m": "rss", "n": "nofile", "s": "stack",
     "u": "nproc", "v": "as",
 }  # fmt: skip
+
+_IN_KIB = set("cdlmsv")
 
 
 def _says(_shell: "Shell", _words: Given, _bits: list[Bits]) -> str:
@@ -48,7 +50,9 @@ def _ulimit(shell: "Shell", words: Given, _bits: list[Bits]) -> str:
     options = [found.text for found in words[::2]]
     if len(words) % 2 or not all(option[:1] == "-" and option[-1] in _LIMITS for option in options):
         return ""
-    shell.state.limits |= {_LIMITS[option[-1]]: value for option, value in zip(options, words[1::2], strict=True)}
+    for option, value in zip(options, words[1::2], strict=True):
+        in_kib = option[-1] in _IN_KIB and value.text.isdigit()
+        shell.state.limits[_LIMITS[option[-1]]] = replace(value, text=str(int(value.text) * 1024)) if in_kib else value
     return "limit"
 
 
@@ -89,10 +93,19 @@ def _source(shell: "Shell", words: Given, bits: list[Bits]) -> str:
     return "sourced file that is not here" if elsewhere else ""
 
 
+def _eval(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    if not words or not all(word.known for word in words):
+        return ""
+    blank = Bit.made(" ", bits[0][0].source, bits[0][0].start, bits[0][0].start)
+    shell.follow_here(Inner([bit for one in bits for bit in (*one, blank)][:-1]))
+    return "evaluated"
+
+
 BUILTINS: Mapping[str, Builtin] = {
     **dict.fromkeys(("echo", "printf", ":", "true", "wait"), _says),
     ".": _source,
     "cd": _cd,
+    "eval": _eval,
     "exit": _exit,
     "return": _return,
     "set": _set,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4deploy.model.imported import Command, Word
 from dsv4deploy.source import containers, starting
-from dsv4deploy.source.bash.bits import Bits, Inner, Source
+from dsv4deploy.source.bash.bits import Bit, Bits, Inner, Source
 from dsv4deploy.source.bash.state import INHERITED, Here, State, as_variable
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _container(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
     for name, word in here.environment.items():
         if name not in found.environment and name not in INHERITED and not name.startswith("DOCKER_"):
             reason = f"{name} is exported, but the container does not get it: that takes --env {name}"
-            shell.account.leave_word(f"{name}={word.text}", word.place, reason)
+            shell.account.leave_word(f"{name}={word.text}", word.place, reason, name)
     here = replace(
         here,
         container=found.container,
@@ -94,22 +94,38 @@ def _script(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
         return False
     path = given[at].word.text
     text = path if inline else shell.read(path)
-    if text is None or not shell.may_go_deeper:
+    if text is None:
         return False
     source = Inner(given[at].bits) if inline else Source(shell.account.named(path), text)
+    # `bash -c TEXT NAME A B` calls the text NAME and gives it A and B.
+    return _follow(shell, source, here, tuple(one.bits for one in given[at + 1 + inline :]))
+
+
+def spoken(shell: "Shell", given: Sequence[Given], here: Here) -> bool:
+    """What a remote or a terminal's shell is told, `ssh node 'cd /srv && ./serve.sh'`: its words are one text."""
+    if not all(one.word.known for one in given):
+        return False
+    blank = Bit.made(" ", given[0].bits[0].source, given[0].bits[0].start, given[0].bits[0].start)
+    bits = [bit for one in given for bit in (*one.bits, blank)][:-1]
+    return _follow(shell, Inner(bits), here, ())
+
+
+def _follow(shell: "Shell", source: Source, here: Here, arguments: tuple[Bits, ...]) -> bool:
+    if not shell.may_go_deeper:
+        return False
     own = shell.state.exported()
     state = State(
         variables={name: own.get(name) or as_variable(found) for name, found in here.environment.items()},
-        # `bash -c TEXT NAME A B` calls the text NAME and gives it A and B.
-        arguments=tuple(one.bits for one in given[at + 1 + inline :]),
+        arguments=arguments,
         removed=list(shell.state.removed),
         limits=dict(shell.state.limits),
         env_files=list(shell.state.env_files),
         folder=shell.state.folder,
         venv=shell.state.venv,
     )
+    found = len(shell.account.commands)
     shell.inner(source, state, here).follow()
-    return True
+    return len(shell.account.commands) > found or not isinstance(source, Inner)
 
 
 def _script_word(given: Sequence[Given]) -> tuple[int | None, bool]:

@@ -8,21 +8,28 @@ from dsv4deploy.model.imported import Piece, Sure, Word
 from dsv4deploy.model.place import Place
 from dsv4deploy.source import starting
 from dsv4deploy.source.account import Account
-from dsv4deploy.source.bash.bits import Bit, Bits, Inner, Source, plain, weaker, word
+from dsv4deploy.source.bash.assigning import assign, declare, end_of, unset
+from dsv4deploy.source.bash.bits import Bit, Bits, Source, weaker, word
 from dsv4deploy.source.bash.builtins import BUILTINS
-from dsv4deploy.source.bash.entering import Given, enter
+from dsv4deploy.source.bash.conditions import (
+    CONDITIONAL,
+    PARTS,
+    asks_arguments,
+    asks_caller,
+    file_is_here,
+    has_parts,
+    is_test,
+    only_stops,
+)
+from dsv4deploy.source.bash.entering import Given, enter, spoken
 from dsv4deploy.source.bash.parameters import Variable
-from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word
-from dsv4deploy.source.bash.tree import tree, walk
+from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word, from_caller
+from dsv4deploy.source.bash.tree import names_asked, tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statement", "c_style_for_statement"}
-_COMPLAINS = {"echo", "printf", ":", "true", "false"}
-_STOPS = {"exit", "return"}
-_PARTS = {"do_group", "else_clause", "elif_clause", "case_item"}
 _CARRIAGE_RETURN = "lines end in CR LF: bash takes the CR into the last word of each; it is read as if saved with LF"
 _DEEPEST = 8
 _WIDEST = 60
@@ -38,11 +45,11 @@ class Shell:
         self.returned = False
         self.starter: Here | None = None
         self.depth = 0
-        self._reached = 0
+        self.reached = 0
         self._root = tree(source.data)
-        self._words = Words(source, nested(self._root), self)
+        self.words = Words(source, nested(self._root), self)
         account.opened(source)
-        account.used |= {self._text(name) for node in walk(self._root) for name in _asked(node)}
+        account.asked |= {self.text(name) for node in walk(self._root) for name in names_asked(node)}
         if source.has_carriage_returns:
             account.leave_word("\r", source.place(0, 0), _CARRIAGE_RETURN)
 
@@ -84,35 +91,39 @@ class Shell:
         text = self.read(path) if self.may_go_deeper else None
         if text is None:
             return False
-        shell = self.inner(Source(self.account.named(path), text), self.state, self.starter)
+        self.follow_here(Source(self.account.named(path), text))
+        return True
+
+    def follow_here(self, source: Source) -> None:
+        """Follow a text as if it stood here."""
+        shell = self.inner(source, self.state, self.starter)
         shell.follow()
         if shell.returned:
             self.state.over = ""
-        return True
 
     # Statements.
 
     def _block(self, nodes: "Sequence[Node]") -> None:
         for at, node in enumerate(nodes):
-            if node.start_byte < self._reached:
+            if node.start_byte < self.reached:
                 continue
             if not node.is_named:
-                self._piece(node, "separator")
+                self.piece(node, "separator")
                 continue
             behind = at + 1 < len(nodes) and nodes[at + 1].type == "&"
-            self._within(replace(self.around, background=self.around.background or behind), self._statement, node)
+            self._within(replace(self.around, background=self.around.background or behind), self.statement, node)
 
     def _within(self, around: Around, step: "Callable[[Node], None]", node: "Node") -> None:
         before, self.around = self.around, around
         step(node)
         self.around = before
 
-    def _statement(self, node: "Node") -> None:
+    def statement(self, node: "Node") -> None:
         if node.type == "comment":
-            self._piece(node, "comment")
+            self.piece(node, "comment")
         elif self.state.over:
-            self._leave(node, self.state.over)
-        elif node.type in _CONDITIONAL:
+            self.leave(node, self.state.over)
+        elif node.type in CONDITIONAL:
             self._conditional(node)
         elif node.type in {"program", "compound_statement", "variable_assignments"}:
             self._block(node.children)
@@ -123,55 +134,41 @@ class Shell:
         steps: dict[str, Callable[[Node], None]] = {
             "ERROR": self._broken,
             "command": self._command,
-            "declaration_command": self._declaration,
+            "declaration_command": lambda node: declare(self, node),
             "function_definition": self._function,
             "list": self._list,
             "pipeline": self._pipeline,
             "redirected_statement": self._redirected,
             "subshell": self._subshell,
-            "unset_command": self._unset,
-            "variable_assignment": self._assignment,
+            "unset_command": lambda node: unset(self, node),
+            "variable_assignment": lambda node: assign(self, node),
         }
-        return steps.get(kind, lambda node: self._leave(node, "it sets nothing and starts nothing that we follow"))
+        return steps.get(kind, lambda node: self.leave(node, "it sets nothing and starts nothing that we follow"))
 
     def _broken(self, node: "Node") -> None:
         """What the parser cannot make sense of: the commands in it are read, the rest is left."""
         for child in node.children:
             if child.is_named and child.child_count and child.type != "ERROR":
-                self._statement(child)
+                self.statement(child)
             elif child.type != "\n":
-                self._leave(child, "the parser finds no bash in it")
+                self.leave(child, "the parser finds no bash in it")
 
     def _conditional(self, node: "Node") -> None:
         parts = [child for child in node.children if child.is_named]
-        if node.type == "if_statement" and self._only_stops(parts[1:]):
-            return self._piece(node, "guard")
-        if node.type == "if_statement" and self._is_here(parts[0]) and not _has_parts(parts):
-            self._piece(parts[0], "test: the file is here")
+        if node.type == "if_statement" and only_stops(self, parts[1:]):
+            return self.piece(node, "guard")
+        if node.type == "if_statement" and file_is_here(self, parts[0]) and not has_parts(parts):
+            self.piece(parts[0], "test: the file is here")
             return self._block([child for child in node.children if child != parts[0]])
-        if node.type == "if_statement" and self._asks_caller(parts[0], "-z") and not _has_parts(parts):
+        if node.type == "if_statement" and asks_caller(self, parts[0], "-z") and not has_parts(parts):
             before = dict(self.state.variables)
-            self._piece(parts[0], "test: the caller sets nothing")
+            self.piece(parts[0], "test: the caller sets nothing")
             self._block([child for child in node.children if child != parts[0]])
             return self._weaken(before)
-        why = f"`{self._line(node)}` decides whether or how often it runs"
-        unless = node.type == "if_statement" and self._asks_caller(parts[0], "-n") and not _has_parts(parts)
+        why = f"`{self.line(node)}` decides whether or how often it runs"
+        unless = node.type == "if_statement" and asks_caller(self, parts[0], "-n") and not has_parts(parts)
+        unless = unless or (node.type == "while_statement" and asks_arguments(self, parts[0]))
         return self._branch(node, node.children, why, unless_told=unless)
-
-    def _asks_caller(self, test: "Node", operator: str) -> bool:
-        """Whether a test asks if a variable is empty (`-z`) or not (`-n`) that only the caller can have set."""
-        expression = next((child for child in test.children if child.type == "unary_expression"), None)
-        if test.type != "test_command" or expression is None or expression.child_count != 2:  # noqa: PLR2004 (operator and word)
-            return False
-        asked, text = expression.children
-        bits = self._words.cook(text.start_byte, text.end_byte, value=True)
-        names = [name for node in walk(text) for name in _asked(node)]
-        open_ = {self._text(name) for name in names} - self.state.variables.keys()
-        return (
-            self._text(asked) == operator
-            and len(names) == len(open_) == 1
-            and not any(bit.text and not bit.hole for bit in bits)
-        )
 
     def _weaken(self, before: dict[str, Variable]) -> None:
         """What has changed since holds unless the caller says otherwise."""
@@ -186,14 +183,14 @@ class Shell:
         `unless_told`: it happens only if the caller sets something, so that otherwise all stays as it is.
         """
         before, self.state = self.state, self.state.copy()
-        quiet = Account(beside=self.account.beside, used=self.account.used, sources=self.account.sources)
+        quiet = Account(beside=self.account.beside, asked=self.account.asked, sources=self.account.sources)
         loud, self.account = self.account, quiet
         line = node.start_point[0] + 1
-        around = replace(self.around, condition=self.around.condition or f"line {line}: {self._line(node)}")
+        around = replace(self.around, condition=self.around.condition or f"line {line}: {self.line(node)}")
         for child in nodes:
             self._within(around, self._maybe, child)
         self.account = loud
-        loud.commands += quiet.commands
+        loud.adopt(quiet, why)
         for name, variable in self.state.variables.items():
             old = before.variables.get(name)
             if variable != old and unless_told and old:
@@ -204,66 +201,39 @@ class Shell:
         before.functions |= self.state.functions
         self.state = before
         if unless_told:
-            self._piece(node, "only if the caller sets something")
+            self.piece(node, "only if the caller sets something")
         else:
-            self._leave(node, why)
+            self.leave(node, why)
 
     def _maybe(self, node: "Node") -> None:
-        if node.type in _PARTS:
+        if node.type in PARTS:
             for child in node.children:
                 self._maybe(child)
         elif node.is_named:
-            self._statement(node)
+            self.statement(node)
             self.state.over = ""
 
     def _doubtful(self, name: str, node: "Node", exported: bool) -> Variable:
         hole = f"{name}, which line {node.start_point[0] + 1} may set"
         bit = Bit.unknown(hole, self.source, node.start_byte, node.end_byte, text=f"${{{name}}}")
-        return Variable(((bit,),), exported=exported, place=self._place(node))
+        return Variable(((bit,),), exported=exported, place=self.place(node))
 
     def _list(self, node: "Node") -> None:
         if node.child_count != 3:  # noqa: PLR2004 (left, operator, right)
             return self._broken(node)
         left, operator, right = node.children
-        if operator.type == "&&" and self._is_test(left):
-            if not self._is_here(left):
-                return self._branch(node, [left, right], f"it depends on `{self._line(left)}`")
-            self._piece(left, "test: the file is here")
+        if operator.type == "&&" and is_test(self, left):
+            if not file_is_here(self, left):
+                return self._branch(node, [left, right], f"it depends on `{self.line(left)}`")
+            self.piece(left, "test: the file is here")
         else:
-            self._statement(left)
-        self._piece(operator, "separator")
+            self.statement(left)
+        self.piece(operator, "separator")
         if operator.type == "&&":
-            return self._statement(right)
-        if self._text(right) in {"true", ":"} or self._only_stops([right]):
-            return self._piece(right, "guard")
-        return self._branch(right, [right], f"it runs only if `{self._line(left)}` fails")
-
-    def _only_stops(self, nodes: "Sequence[Node]") -> bool:
-        """Whether they do nothing but complain and end the script: then what follows them happens as if they were not."""
-        commands: list[Node] = []
-        waiting = list(nodes)
-        while waiting:
-            node = waiting.pop()
-            if node.type in {"redirected_statement", "compound_statement"}:
-                waiting += [child for child in node.children if child.is_named and not child.type.endswith("_redirect")]
-            elif node.type != "comment":
-                commands.append(node)
-        names = [self._name(node) for node in commands if node.type == "command"]
-        return len(names) == len(commands) and set(names) <= _COMPLAINS | _STOPS and bool(set(names) & _STOPS)
-
-    def _is_test(self, node: "Node") -> bool:
-        if node.type == "command":
-            return self._name(node) in {"test", "grep", "pgrep", "command", "which"}
-        return node.type in {"test_command", "negated_command"}
-
-    def _is_here(self, test: "Node") -> bool:
-        """Whether a test asks for a file that we can see: then what hangs on it happens."""
-        expression = next((child for child in test.children if child.type == "unary_expression"), None)
-        if test.type != "test_command" or expression is None or expression.child_count != 2:  # noqa: PLR2004 (operator and file)
-            return False
-        operator, file = expression.children
-        name = plain(self._words.cook(file.start_byte, file.end_byte, value=True))
-        return self._text(operator) in {"-f", "-e", "-r", "-s"} and name is not None and self.read(name) is not None
+            return self.statement(right)
+        if self.text(right) in {"true", ":"} or only_stops(self, [right]):
+            return self.piece(right, "guard")
+        return self._branch(right, [right], f"it runs only if `{self.line(left)}` fails")
 
     def _pipeline(self, node: "Node") -> None:
         parts = [child for child in node.children if child.is_named]
@@ -273,7 +243,7 @@ class Shell:
             rest = self.source.text(part.end_byte, node.end_byte).strip()
             piped = (Piece(self.source.place(part.end_byte, node.end_byte), rest),) if rest else ()
             found = len(self.account.commands)
-            self._within(replace(self.around, outputs=self.around.outputs + piped), self._statement, part)
+            self._within(replace(self.around, outputs=self.around.outputs + piped), self.statement, part)
             if len(self.account.commands) > found and rest:
                 self.account.piece(self.source, part.end_byte, node.end_byte, "output")
                 break
@@ -289,10 +259,10 @@ class Shell:
     def _function(self, node: "Node") -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
-            return self._leave(node, "the parser finds no function in it")
-        self.state.functions[self._text(name)] = (self, body)
+            return self.leave(node, "the parser finds no function in it")
+        self.state.functions[self.text(name)] = (self, body)
         self.account.piece(self.source, node.start_byte, body.start_byte, "function")
-        return self._leave(node, f"the function {self._text(name)} is called nowhere")
+        return self.account.defined(self.text(name), self.source, body.start_byte, node.end_byte)
 
     def call(self, body: "Node", caller: "Shell", arguments: tuple[Bits, ...]) -> None:
         """Follow a function of this source, called by `caller`."""
@@ -300,8 +270,8 @@ class Shell:
         self.state, self.around, self.account = caller.state, caller.around, caller.account
         self.starter, self.depth = caller.starter, caller.depth + 1
         given, self.state.arguments = self.state.arguments, arguments
-        self._reached = 0
-        self._statement(body)
+        self.reached = 0
+        self.statement(body)
         self.state.arguments = given
         if self.returned:
             self.state.over, self.returned = "", False
@@ -311,98 +281,16 @@ class Shell:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
         if body is None:
-            return self._leave(node, "a redirection without a command changes only where output goes")
+            return self.leave(node, "a redirection without a command changes only where output goes")
         if body.type == "command":
             return self._command(body, redirects)
         outputs = tuple(self._output(redirect) for redirect in redirects)
-        return self._within(replace(self.around, outputs=self.around.outputs + outputs), self._statement, body)
+        return self._within(replace(self.around, outputs=self.around.outputs + outputs), self.statement, body)
 
     def _output(self, node: "Node") -> Piece:
         end = _end_of_redirect(node)
         self.account.piece(self.source, node.start_byte, end, "output")
         return Piece(self.source.place(node.start_byte, end), self.source.text(node.start_byte, end))
-
-    # Variables.
-
-    def _assignment(self, node: "Node", exported: bool = False, role: str = "assignment") -> None:
-        target, operator, value = node.children[0], node.children[1], node.child_by_field_name("value")
-        name, bracket, index = self._text(target).partition("[")
-        old = self.state.variables.get(name)
-        end = self._end_of_assignment(node)
-        place = self.source.place(operator.end_byte, end)
-        array = value is not None and value.type == "array"
-        if array and value is not None:
-            words = self._words.split(value.start_byte + 1, value.end_byte - 1)
-            items = tuple(bits for start, end in words for bits in self._words.fields(start, end))
-        else:
-            items = (self._words.cook(operator.end_byte, end, value=True),)
-        if bracket:
-            items, array = self._with_item(name, old, index.rstrip("]"), items[0], node), True
-        elif operator.type == "+=":
-            before = (
-                old.items
-                if old
-                else ((Bit.unknown(name, self.source, node.start_byte, node.end_byte, text=f"${{{name}}}"),),)
-            )
-            items = (*before, *items) if array else ((*(before[0] if before else ()), *items[0]),)
-        self.state.set(name, Variable(items, array, exported, place))
-        if exported or not isinstance(self.source, Inner):
-            self.account.assigned(name, self.source, node.start_byte, end)
-        self.account.piece(self.source, node.start_byte, end, f"{role} {name}")
-        self._reached = end
-
-    def _end_of_assignment(self, node: "Node") -> int:
-        value = node.child_by_field_name("value")
-        is_array = value is not None and value.type == "array"
-        return node.end_byte if is_array else self._words.end(node.children[1].end_byte)
-
-    def _with_item(self, name: str, old: Variable | None, index: str, bits: Bits, node: "Node") -> tuple[Bits, ...]:
-        items = list(old.items) if old else []
-        if not index.isdigit() or int(index) > len(items):
-            return ((Bit.unknown(name, self.source, node.start_byte, node.end_byte, text=f"${{{name}[@]}}"),),)
-        items[int(index) : int(index) + 1] = [bits]
-        return tuple(items)
-
-    def _declaration(self, node: "Node") -> None:
-        keyword, *rest = node.children
-        options = "".join(self._text(child) for child in rest if self._text(child).startswith("-"))
-        exports = (self._text(keyword) == "export" or "x" in options) and "n" not in options
-        self._piece(keyword, "keyword")
-        end = 0
-        for child in rest:
-            if child.type == "variable_assignment":
-                self._assignment(child, exports, "export" if exports else "assignment")
-                end = self._end_of_assignment(child)
-            elif child.start_byte < end:
-                continue
-            elif self._text(child).startswith("-"):
-                self._piece(child, "option")
-            else:
-                self._declared(child, exports, "n" in options)
-
-    def _declared(self, node: "Node", exports: bool, hides: bool) -> None:
-        """`export X`, `export "X=y"`, `export $LIST`."""
-        bits = self._words.cook(node.start_byte, node.end_byte, value=True)
-        head = "" if not bits or bits[0].hole else bits[0].text
-        assigned = starting.ASSIGNMENT.match(head)
-        name = assigned[1] if assigned else head
-        if not name.isidentifier() or (not assigned and plain(bits) != name):
-            return self._leave(node, "which variable it exports is not known")
-        old = self.state.variables.get(name)
-        if assigned:
-            value = (bits[0].part(assigned.end(), len(head)), *bits[1:])
-            self.state.set(name, Variable((value,), exported=exports, place=self._place(node)))
-        elif old is not None:
-            self.state.variables[name] = replace(old, exported=(old.exported or exports) and not hides)
-        return self._piece(node, f"export {name}" if exports else f"declaration {name}")
-
-    def _unset(self, node: "Node") -> None:
-        for child in node.children[1:]:
-            name = self._text(child)
-            if name.isidentifier():
-                self.state.variables[name] = Variable(())
-                self.state.removed.append(name)
-        self._piece(node, "unset")
 
     # Commands.
 
@@ -411,18 +299,18 @@ class Shell:
         outputs = tuple(self._output(child) for child in redirects)
         inline = [child for child in node.children if child.type == "variable_assignment"]
         name = node.child_by_field_name("name")
-        start = max([node.end_byte if name is None else name.start_byte, *map(self._end_of_assignment, inline)])
+        start = max([node.end_byte if name is None else name.start_byte, *(end_of(self, child) for child in inline)])
         end = max([node.end_byte, *(child.end_byte for child in redirects if child.type == "file_redirect")])
         skip = [(child.start_byte, _end_of_redirect(child)) for child in redirects]
-        end = self._words.end(end)
-        self._reached = end
+        end = self.words.end(end)
+        self.reached = end
         given = self._given(start, end, skip)
         before = self.state
         # Without a command the assignments stay; with one they are its own.
         if given:
             self.state = before.copy()
         for child in inline:
-            self._assignment(child, exported=bool(given), role="variable")
+            assign(self, child, exported=bool(given), role="variable")
         around = replace(self.around, outputs=self.around.outputs + outputs)
         if given:
             self._within(around, lambda found: self._run(given, (found.start_byte, end)), node)
@@ -434,9 +322,9 @@ class Shell:
 
     def _given(self, start: int, end: int, skip: Sequence[tuple[int, int]]) -> list[Given]:
         found = []
-        for first, last in self._words.split(start, end, skip):
+        for first, last in self.words.split(start, end, skip):
             place = self.source.place(first, last)
-            found += [Given(word(bits, place), bits) for bits in self._words.fields(first, last)]
+            found += [Given(word(bits, place), bits) for bits in self.words.fields(first, last)]
         return found
 
     def _run(self, given: list[Given], whole: tuple[int, int]) -> None:
@@ -470,7 +358,10 @@ class Shell:
         )
         before, self.state = self.state, self.state.copy()
         self.state.removed += peeled.removed
-        entered = enter(self, given[len(given) - len(peeled.rest) :], here)
+        if peeled.elsewhere:
+            here, self.state = replace(here, environment=peeled.environment), State()
+        step = spoken if peeled.speaks and peeled.rest else enter
+        entered = step(self, given[len(given) - len(peeled.rest) :], here)
         self.state = before
         if not entered:
             return self.account.leave(self.source, *whole, _unknown(given[0].word))
@@ -482,42 +373,34 @@ class Shell:
     def _environment(self, peeled: starting.Peeled) -> dict[str, Word]:
         """What a program gets here, without what the caller of the script has set."""
         own = self.state.exported() if "*" not in peeled.removed else {}
-        self.account.used |= own.keys()
+        self.account.reached |= own.keys()
         place = self.source.place(0, 0)
-        kept = {name: as_word(found, place) for name, found in own.items() if name not in peeled.removed}
+        # What the user says of the caller to fill in the script's own words is no variable for the engine.
+        filled_in = {name for name, found in own.items() if from_caller(found) and name in self.account.asked}
+        out = {*peeled.removed, *filled_in}
+        kept = {name: as_word(found, place) for name, found in own.items() if name not in out}
         return kept | dict(peeled.environment)
 
     # Small words.
 
-    def _text(self, node: "Node") -> str:
+    def text(self, node: "Node") -> str:
         return self.source.text(node.start_byte, node.end_byte)
 
-    def _name(self, node: "Node") -> str:
-        return next(iter(self._text(node).split(maxsplit=1)), "")
+    def first_word(self, node: "Node") -> str:
+        return next(iter(self.text(node).split(maxsplit=1)), "")
 
-    def _line(self, node: "Node") -> str:
-        first = self._text(node).split("\n", 1)[0].strip()
+    def line(self, node: "Node") -> str:
+        first = self.text(node).split("\n", 1)[0].strip()
         return first if len(first) <= _WIDEST else f"{first[: _WIDEST - 3]}..."
 
-    def _place(self, node: "Node") -> Place:
+    def place(self, node: "Node") -> Place:
         return self.source.place(node.start_byte, node.end_byte)
 
-    def _piece(self, node: "Node", role: str) -> None:
+    def piece(self, node: "Node", role: str) -> None:
         self.account.piece(self.source, node.start_byte, node.end_byte, role)
 
-    def _leave(self, node: "Node", reason: str) -> None:
+    def leave(self, node: "Node", reason: str) -> None:
         self.account.leave(self.source, node.start_byte, node.end_byte, reason)
-
-
-def _has_parts(nodes: "Sequence[Node]") -> bool:
-    return bool({node.type for node in nodes} & _PARTS)
-
-
-def _asked(node: "Node") -> "Sequence[Node]":
-    """The variable that an expansion asks for."""
-    inside = node.children if node.type in {"simple_expansion", "expansion"} else ()
-    inner = [name for child in inside if child.type == "subscript" for name in child.children]
-    return [child for child in (*inside, *inner) if child.type == "variable_name"]
 
 
 def _end_of_redirect(node: "Node") -> int:

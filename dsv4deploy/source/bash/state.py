@@ -90,6 +90,11 @@ def given(name: str, value: str) -> Variable:
     return Variable(((bit,),), exported=True, place=source.place(start, len(source.data)))
 
 
+def from_caller(variable: Variable) -> bool:
+    """Whether `given` made it."""
+    return variable.place is not None and variable.place.file.startswith("--env ")
+
+
 def as_variable(found: Word) -> Variable:
     """A variable of the environment whose value is the text of a word, with the place of the word."""
     source = Source(found.place.file, found.text)

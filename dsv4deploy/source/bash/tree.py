@@ -36,6 +36,13 @@ def walk(root: "Node") -> Iterator["Node"]:
         waiting += reversed(node.children)
 
 
+def names_asked(node: "Node") -> "list[Node]":
+    """The variable that an expansion asks for; nothing for another node."""
+    inside = node.children if node.type in {"simple_expansion", "expansion"} else []
+    inner = [name for child in inside if child.type == "subscript" for name in child.children]
+    return [child for child in (*inside, *inner) if child.type in {"variable_name", "special_variable_name"}]
+
+
 def end_of_ansi(data: bytes, start: int) -> int:
     """Where the string ends whose `$'` stands at `start`."""
     at = start + 2

@@ -180,3 +180,57 @@ def test_what_is_neither_argv_nor_env_is_left() -> None:
     assert told(found.commands[0]) == (["/m", "--tp", "4"], {})
     assert [left.text for left in found.remainder] == ["cwd: /"]
     assert str(found.commands[0].argv[-1].place) == "x.json:1:44"
+
+
+# Compose.
+
+COMPOSE = """\
+services:
+  proxy:
+    image: nginx
+  sglang:
+    image: "lmsysorg/sglang:v0.5.17@sha256:${DIGEST}"
+    command: >-
+      python3 -m sglang.launch_server --model-path /models/a
+      --tp ${TP:-4} --served-model-name 'a b' --x $$HOME
+    environment:
+      NCCL_P2P_LEVEL: SYS
+      SGLANG_X: 1
+      HF_TOKEN:
+    env_file: [more.env]
+    shm_size: 32g
+    ipc: host
+    init: true
+    ulimits: {memlock: -1, stack: {soft: 1, hard: 2}}
+    volumes: ["/models:/models:ro"]
+    ports: ["30000:30000"]
+    healthcheck: {disable: true}
+    deploy:
+      resources:
+        reservations:
+          devices: [{driver: nvidia, device_ids: ["0", "1"], capabilities: [gpu]}]
+volumes: {}
+"""
+
+
+def test_a_compose_service_is_the_docker_run_that_it_stands_for() -> None:
+    found = read("compose.yaml", {"compose.yaml": COMPOSE, "more.env": "A=1\n"})
+    (command,) = found.commands
+    assert told(command) == (
+        ["--model-path", "/models/a", "--tp", "4", "--served-model-name", "a b", "--x", "$HOME"],
+        {"A": "1", "NCCL_P2P_LEVEL": "SYS", "SGLANG_X": "1", "HF_TOKEN": "${HF_TOKEN}"},
+    )
+    assert command.container is not None
+    assert command.container.image is not None
+    assert command.container.image.needs == ("DIGEST",)
+    options = {(name, word.text) for name, word in command.container.options if not name.startswith("env")}
+    assert options == {
+        ("gpus", "device=0,1"), ("init", "true"), ("ipc", "host"), ("publish", "30000:30000"), ("shm-size", "32g"),
+        ("ulimit", "memlock=-1"), ("ulimit", "stack=1:2"), ("volume", "/models:/models:ro"),
+    }  # fmt: skip
+    assert [left.text for left in found.remainder] == ["proxy", "services.sglang.healthcheck", "volumes"]
+
+
+def test_other_yaml_is_refused() -> None:
+    with pytest.raises(Trouble, match="no services"):
+        read("profile.yaml", {"profile.yaml": "name: x\n"})

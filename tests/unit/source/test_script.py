@@ -96,6 +96,10 @@ def test_a_word_is_placed_where_its_text_was_written() -> None:
         (f"X=4; {START} --tp $X", Sure.ASSIGNED, ()),
         (f"{START} --tp ${{X:-4}}", Sure.DEFAULT, ()),
         (f"X=${{1:-4}}; {START} --tp $X", Sure.DEFAULT, ()),
+        (f"if [ -z $X ]; then X=4; fi; {START} --tp $X", Sure.DEFAULT, ()),
+        (f"X=4; if [[ -n ${{Y:-}} ]]; then X=$Y; fi; {START} --tp $X", Sure.DEFAULT, ()),
+        (f"X=4; while [ $# -gt 0 ]; do X=$1; shift; done; {START} --tp $X", Sure.DEFAULT, ()),
+        (f"X=4; while getopts x: o; do X=$OPTARG; done; {START} --tp $X", Sure.DEFAULT, ()),
         (f"{START} --tp [4]", Sure.PATTERN, ()),
         (f"{START} --tp $X", Sure.UNKNOWN, ("X",)),
         (f"{START} --tp ${{X:?}}", Sure.UNKNOWN, ("X",)),
@@ -134,7 +138,8 @@ def test_an_unquoted_unknown_may_be_several_words() -> None:
         (f"{START} \\\n  --tp 4 \\\n  # --dp 2 \\\n  --port 1\n", "--port 1", "a comment or a missing `\\`"),
         (f"NCCL_DEBUG=INFO\n{START}\n", "NCCL_DEBUG=INFO", "not exported"),
         (f"exec {START}\necho x\n{START}\n", START, "not reached: line 1"),
-        (f"f() {{ {START}; }}\n", f"f() {{ {START}; }}", "f is called nowhere"),
+        (f"f() {{ {START}; }}\n", f"{{ {START}; }}", "f is called nowhere"),
+        (f"f() {{ exit; }}\nif x; then f; fi\n{START}\n", "{ exit; }", "f is called only under a condition"),
         (f"source missing.env\n{START}\n", "source missing.env", "what `source` reads"),
         (f"nsys profile -o x {START}\n", "nsys", "in front of the engine"),
         (f"if then (( ;;\n{START}\n", "if", "the parser finds no bash"),
@@ -305,3 +310,25 @@ def test_every_character_of_a_script_is_accounted_for(path: Path) -> None:
 )
 def test_no_text_is_too_broken_to_be_accounted_for(text: str) -> None:
     assert not unaccounted(read(text), text)
+
+
+# Started from afar.
+
+
+@pytest.mark.parametrize(
+    ("line", "argv", "environment"),
+    [
+        ("A=1 ssh -p 22 gpu01 'cd /srv && B=2 nohup sglang serve /m --tp 4 > log &'", ["/m", "--tp", "4"], {"B": "2"}),
+        ("export A=1; tmux new-session -d -s x 'sglang serve /m --tp 4'", ["/m", "--tp", "4"], {"A": "1"}),
+        ("export A=1; tmux new -d -s x sglang serve /m", ["/m"], {"A": "1"}),
+        ("export A=1; screen -dmS x sglang serve /m", ["/m"], {"A": "1"}),
+        ("export A=1; screen -dmS x bash -c 'sglang serve $A'", ["1"], {"A": "1"}),
+        ("eval \"sglang serve '/m x'\"", ["/m x"], {}),
+    ],
+)
+def test_what_a_terminal_or_another_node_is_told_is_followed(
+    line: str, argv: list[str], environment: dict[str, str]
+) -> None:
+    command = only(read(line))
+    assert [word.text for word in command.argv] == argv
+    assert {name: word.text for name, word in command.environment.items()} == environment

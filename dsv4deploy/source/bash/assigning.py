@@ -1,0 +1,106 @@
+"""Assignments and declarations of a script: `X=y`, `A+=(...)`, `export X`, `unset X`."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dsv4deploy.source import starting
+from dsv4deploy.source.bash.bits import Bit, Bits, plain
+from dsv4deploy.source.bash.parameters import Variable
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dsv4deploy.source.bash.shell import Shell
+
+
+def assign(shell: "Shell", node: "Node", *, exported: bool = False, role: str = "assignment") -> None:
+    """Follow one assignment."""
+    target, operator = node.children[:2]
+    name, bracket, index = shell.text(target).partition("[")
+    end = end_of(shell, node)
+    items, array = _items(shell, node, operator.end_byte, end)
+    old = shell.state.variables.get(name)
+    if bracket:
+        items, array = _with_item(shell, node, old, index.rstrip("]"), items[0]), True
+    elif operator.type == "+=":
+        items = _longer(old.items if old else (_unknown(shell, node, name),), items, array)
+    shell.state.set(name, Variable(items, array, exported, shell.source.place(operator.end_byte, end)))
+    shell.account.assigned(name, shell.source, node.start_byte, end)
+    shell.account.piece(shell.source, node.start_byte, end, f"{role} {name}")
+    shell.reached = end
+
+
+def end_of(shell: "Shell", node: "Node") -> int:
+    """Where an assignment really ends."""
+    value = node.child_by_field_name("value")
+    is_array = value is not None and value.type == "array"
+    return node.end_byte if is_array else shell.words.end(node.children[1].end_byte)
+
+
+def _items(shell: "Shell", node: "Node", start: int, end: int) -> tuple[tuple[Bits, ...], bool]:
+    value = node.child_by_field_name("value")
+    if value is None or value.type != "array":
+        return (shell.words.cook(start, end, value=True),), False
+    words = shell.words.split(value.start_byte + 1, value.end_byte - 1)
+    return tuple(bits for first, last in words for bits in shell.words.fields(first, last)), True
+
+
+def _longer(before: tuple[Bits, ...], items: tuple[Bits, ...], array: bool) -> tuple[Bits, ...]:
+    return (*before, *items) if array else ((*(before[0] if before else ()), *items[0]),)
+
+
+def _unknown(shell: "Shell", node: "Node", name: str, text: str = "") -> Bits:
+    return (Bit.unknown(name, shell.source, node.start_byte, node.end_byte, text=text or f"${{{name}}}"),)
+
+
+def _with_item(shell: "Shell", node: "Node", old: Variable | None, index: str, bits: Bits) -> tuple[Bits, ...]:
+    items = list(old.items) if old else []
+    if not index.isdigit() or int(index) > len(items):
+        name = shell.text(node.children[0]).partition("[")[0]
+        return (_unknown(shell, node, name, f"${{{name}[@]}}"),)
+    items[int(index) : int(index) + 1] = [bits]
+    return tuple(items)
+
+
+def declare(shell: "Shell", node: "Node") -> None:
+    """Follow `export`, `declare`, `readonly`, `local`."""
+    keyword, *rest = node.children
+    options = "".join(shell.text(child) for child in rest if shell.text(child).startswith("-"))
+    exports = (shell.text(keyword) == "export" or "x" in options) and "n" not in options
+    shell.piece(keyword, "keyword")
+    for child in rest:
+        if child.start_byte < shell.reached:
+            continue
+        if child.type == "variable_assignment":
+            assign(shell, child, exported=exports, role="export" if exports else "assignment")
+        elif shell.text(child).startswith("-"):
+            shell.piece(child, "option")
+        else:
+            _declare(shell, child, exports, "n" in options)
+
+
+def _declare(shell: "Shell", node: "Node", exports: bool, hides: bool) -> None:
+    """`export X`, `export "X=y"`, `export $LIST`."""
+    bits = shell.words.cook(node.start_byte, node.end_byte, value=True)
+    head = "" if not bits or bits[0].hole else bits[0].text
+    assigned = starting.ASSIGNMENT.match(head)
+    name = assigned[1] if assigned else head
+    if not name.isidentifier() or (not assigned and plain(bits) != name):
+        return shell.leave(node, "which variable it exports is not known")
+    old = shell.state.variables.get(name)
+    if assigned:
+        value = (bits[0].part(assigned.end(), len(head)), *bits[1:])
+        shell.state.set(name, Variable((value,), exported=exports, place=shell.place(node)))
+    elif old is not None:
+        shell.state.variables[name] = replace(old, exported=(old.exported or exports) and not hides)
+    return shell.piece(node, f"export {name}" if exports else f"declaration {name}")
+
+
+def unset(shell: "Shell", node: "Node") -> None:
+    """Follow `unset X Y`."""
+    for child in node.children[1:]:
+        name = shell.text(child)
+        if name.isidentifier():
+            shell.state.variables[name] = Variable(())
+            shell.state.removed.append(name)
+    shell.piece(node, "unset")
