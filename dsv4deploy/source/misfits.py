@@ -139,7 +139,9 @@ class _Telling:
         if self.misfit.is_key:
             owner = dotted(self.misfit.path[:-1])
             place = self.merged.keys.get(self.misfit.path)
-            return self._diagnostic("invalid-key", f"{owner} cannot have the key {_shown(value)}: {said}", remedy, place)
+            return self._diagnostic(
+                "invalid-key", f"{owner} cannot have the key {_shown(value)}: {said}", remedy, place
+            )
         shown = "" if isinstance(value, dict | list) else f" is {_shown(value)}"
         return self._diagnostic("invalid-value", f"{self.name}{shown}: {said}", remedy)
 
