@@ -12,7 +12,7 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.launch import Launch
-from dsv4deploy.model.memory import Account, Workload
+from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Catalogues, Models, Texts
 from dsv4deploy.model.profile import Profile
@@ -68,6 +68,7 @@ class Asked:
     facts: Facts = field(default_factory=Facts)
     waivers: tuple[Waiver, ...] = ()
     checkpoint: Checkpoint | None = None
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
     facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
     waivers = (*_waivers(profile, merged), *asked.waivers)
     workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
-    start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers)
+    start = _Start(lowered, catalogue, facts, checkpoint, workload, asked.measured, waivers)
     return Looked(lowered.launch, merged.sources, facts, *_judged(start, knowledge), profile, catalogue)
 
 
@@ -132,7 +133,7 @@ def looked_at_script(texts: Texts, knowledge: Knowledge, asked: Asked, number: i
     lowered = launch_of(command, version, history)
     path = lowered.launch.settings.get("model_path")
     facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
-    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers)
+    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.measured, asked.waivers)
     return Seen(lowered.launch, read.sources, facts, *_judged(start, knowledge))
 
 
@@ -145,6 +146,7 @@ class _Start:
     facts: Facts
     checkpoint: Checkpoint | None
     workload: Workload
+    measured: Measured | None
     waivers: Sequence[Waiver]
 
 
@@ -163,7 +165,7 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
     history = knowledge.catalogues.history
     judged = with_fork_words(launch, start.lowered.errors)
     settled = effective(judged, catalogue, facts)
-    memory = account_of(judged, settled, facts, start.checkpoint, workload=start.workload)
+    memory = account_of(judged, settled, facts, start.checkpoint, workload=start.workload, measured=start.measured)
     report = check(
         judged,
         settled,

@@ -109,3 +109,17 @@ def test_weights_that_do_not_fit_are_told_once(profile: Path, capsys: pytest.Cap
     assert run(["validate", str(profile), "--set", "memory.fraction_static=0.2", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)["diagnostics"]
     assert [one["rule"] for one in told].count("weights-do-not-fit") == 1
+
+
+def test_the_log_of_a_first_start_replaces_estimates(
+    profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(
+        "[2026-11-29 16:56:13] Load weight begin. avail mem=94.00 GB\n"
+        "[2026-11-29 16:58:13] Load weight end. elapsed=1 s, type=LlamaForCausalLM, avail mem=53 GB, mem usage=41.00 GB.\n",
+        encoding="utf-8",
+    )
+    assert run(["effective", str(profile), "--memory", "--log", str(log), "--format", "json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["tokens"] == dict.fromkeys(("low", "likely", "high"), int((94 * 0.9 - 41) * 2**30 / 1024))

@@ -6,6 +6,7 @@ read if the profile's model path is on this machine; else `--facts` carries them
 Example: dsv4deploy effective profile.yaml --memory
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,24 +21,32 @@ def command(
     profile: ProfilePath,
     *,
     memory: Annotated[bool, typer.Option("--memory", help="Show the memory account instead.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", metavar="FILE", help="Log of a start on that node; what it measured replaces estimates."),
+    ] = None,
     variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
     facts: FactsPath = None,
     output: OutputFormat = Format.TEXT,
 ) -> int:
     import json
+    from dataclasses import replace
 
     from dsv4deploy.cli import house
     from dsv4deploy.flow import looked_at
     from dsv4deploy.model.diagnostic import Refused, Report
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.rim.texts import Files
+    from dsv4deploy.source.measured_start import measured_start
     from dsv4deploy.views.effective import effective_table, effective_tree
     from dsv4deploy.views.memory import memory_table, memory_tree
 
     as_json = output is Format.JSON
     try:
-        seen = looked_at(Files(), house.knowledge(), house.asked(profile, variant, sets, facts, []))
+        asked = house.asked(profile, variant, sets, facts, [])
+        measured = measured_start(Files().read(str(log)).decode(errors="replace")) if log else None
+        seen = looked_at(Files(), house.knowledge(), replace(asked, measured=measured))
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
     if not memory:
