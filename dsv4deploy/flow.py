@@ -14,8 +14,8 @@ from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Catalogues, Texts
-from dsv4deploy.model.profile import Health, Profile
+from dsv4deploy.model.ports import Catalogues, Models, Texts
+from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
@@ -67,15 +67,18 @@ class Asked:
     sets: tuple[str, ...] = ()
     facts: Facts = field(default_factory=Facts)
     waivers: tuple[Waiver, ...] = ()
+    checkpoint: Checkpoint | None = None
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the house knows, and the day on which it is asked (`2026-12-31`)."""
+    """What the house knows, the day on which it is asked (`2026-12-31`), and the model folders it may look into."""
 
     catalogues: Catalogues
     rules: Sequence[Rule]
     today: str
+    models: Models | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Seen:
     facts: Facts
     effective: Effective
     report: Report
+    memory: Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,11 @@ def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
     profile = validate(merged, Profile)
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
-    facts = laid_over(facts_of(profile), asked.facts)
+    facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
     waivers = (*_waivers(profile, merged), *asked.waivers)
-    settled, report = _judged(lowered, catalogue, facts, knowledge, waivers)
-    return Looked(lowered.launch, merged.sources, facts, settled, report, profile, catalogue)
+    workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
+    start = _Start(lowered, catalogue, facts, checkpoint, workload, asked.measured, waivers)
+    return Looked(lowered.launch, merged.sources, facts, *_judged(start, knowledge), profile, catalogue)
 
 
 def looked_at_script(
@@ -128,40 +133,65 @@ def looked_at_script(
     Raises:
         Trouble: it cannot be read, starts no server, or several and `number` does not choose one.
     """
-    read = imported(texts, asked.path, known)
-    history, facts = knowledge.catalogues.history, asked.facts
+    read = imported(texts, asked.path)
+    history, version = knowledge.catalogues.history, asked.facts.engine_version
     command = chosen(read, number)
-    version = facts.engine_version if facts.engine_version in history.versions else None
+    version = version if version in history.versions else None
     catalogue = history.at(version or fitting(command, history))
     lowered = launch_of(command, version, history)
-    settled, report = _judged(lowered, catalogue, facts, knowledge, asked.waivers)
-    report = replace(report, diagnostics=(*remarks(read, command), *report.diagnostics))
-    return Seen(lowered.launch, read.sources, facts, settled, report)
+    path = lowered.launch.settings.get("model_path")
+    facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
+    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.measured, asked.waivers)
+    return Seen(lowered.launch, read.sources, facts, *_judged(start, knowledge))
 
 
-def memory_of(seen: Seen, checkpoint: Checkpoint | None = None, measured: Measured | None = None) -> Account:
-    """The memory of one rank, for the longest prompt and the users of the profile; a script speaks of neither."""
-    health = seen.profile.health if isinstance(seen, Looked) else Health()
-    workload = Workload(health.longest_prompt, health.concurrency)
-    return account_of(seen.launch, seen.effective, seen.facts, checkpoint, workload=workload, measured=measured)
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """One start of the engine, and all that is known for judging it."""
+
+    lowered: Lowered
+    catalogue: Catalogue
+    facts: Facts
+    checkpoint: Checkpoint | None
+    workload: Workload
+    measured: Measured | None
+    waivers: Sequence[Waiver]
 
 
-def _judged(
-    lowered: Lowered, catalogue: Catalogue, facts: Facts, knowledge: Knowledge, waivers: Sequence[Waiver]
-) -> tuple[Effective, Report]:
-    """What takes effect, and everything there is to say about it."""
-    launch, history = lowered.launch, knowledge.catalogues.history
-    fork = bool(launch.build or facts.engine_build or facts.engine_patched)
-    settled = effective(launch, catalogue, facts)
-    report = check(launch, settled, facts, knowledge.rules, catalogue=catalogue, waivers=waivers, today=knowledge.today)
+def _known(models: Models | None, path: str, stated: Facts, asked: Asked) -> tuple[Facts, Checkpoint | None]:
+    """Facts and checkpoint: what is asked with wins over what a folder tells, and that over what is stated."""
+    reading = models.at(path) if models and path else None
+    if reading is None:
+        return laid_over(stated, asked.facts), asked.checkpoint
+    read = laid_over(stated, Facts(model=reading.facts))
+    return laid_over(read, asked.facts), asked.checkpoint or reading.checkpoint
+
+
+def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Account]:
+    """What takes effect, everything there is to say about it, and the memory it takes."""
+    launch, catalogue, facts = start.lowered.launch, start.catalogue, start.facts
+    history = knowledge.catalogues.history
+    judged = with_fork_words(launch, start.lowered.errors)
+    settled = effective(judged, catalogue, facts)
+    memory = account_of(judged, settled, facts, start.checkpoint, workload=start.workload, measured=start.measured)
+    report = check(
+        judged,
+        settled,
+        facts,
+        knowledge.rules,
+        catalogue=catalogue,
+        waivers=start.waivers,
+        today=knowledge.today,
+        beside=[told for told in memory.diagnostics if told.level is not Level.NOTE],
+    )
     told = (
-        *lowered.diagnostics,
-        *flag_diagnostics(lowered.errors, catalogue, history, fork=fork),
+        *start.lowered.diagnostics,
+        *flag_diagnostics(start.lowered.errors, catalogue, history),
         *setting_diagnostics(launch, catalogue),
         *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided),
         *report.diagnostics,
     )
-    return settled, replace(report, diagnostics=told)
+    return settled, replace(report, diagnostics=told), memory
 
 
 def _catalogue(catalogues: Catalogues, profile: Profile, merged: Merged, path: str) -> Catalogue:

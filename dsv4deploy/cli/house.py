@@ -3,18 +3,17 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dsv4deploy.flow import Asked, Knowledge, Looked
 from dsv4deploy.model.bundle import Artifact, Bundle
-from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Refused, Report
 from dsv4deploy.model.document import Sources
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim.catalogue_file import Catalogues
+from dsv4deploy.rim.local_folder import LocalModels
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.facts_document import FactsDocument, read_facts
 from dsv4deploy.source.rulebook import catalogue
@@ -24,7 +23,7 @@ from dsv4deploy.views import machine, terminal
 
 def knowledge() -> Knowledge:
     """Everything that ships with the house, as of today."""
-    return Knowledge(Catalogues(), catalogue(), datetime.now(UTC).date().isoformat())
+    return Knowledge(Catalogues(), catalogue(), datetime.now(UTC).date().isoformat(), LocalModels())
 
 
 def asked(
@@ -35,13 +34,9 @@ def asked(
     Raises:
         Trouble: a waiver without a reason, a facts file that cannot be read.
     """
-    known = facts_in(facts) if facts else Facts()
-    return Asked(str(profile), tuple(variants), tuple(sets), known, tuple(map(_waiver, waive)))
-
-
-def facts_in(path: Path) -> Facts:
-    """The facts in the file at `path`; raises as `facts_document`."""
-    return facts_document(path).facts
+    known = facts_document(facts) if facts else FactsDocument(Facts())
+    waivers = tuple(map(_waiver, waive))
+    return Asked(str(profile), tuple(variants), tuple(sets), known.facts, waivers, known.checkpoint)
 
 
 def facts_document(path: Path) -> FactsDocument:
@@ -58,20 +53,6 @@ def facts_document(path: Path) -> FactsDocument:
     if Report(read.diagnostics).blocks:
         raise Refused(read.diagnostics, document.sources)
     return read
-
-
-def with_model(known: Asked, folder: Path) -> tuple[Asked, Checkpoint]:
-    """The same question with the facts of a model folder of this machine under those that were given.
-
-    Raises:
-        Trouble: it cannot be read.
-    """
-    from dsv4deploy.rim.local_folder import LocalFolder
-    from dsv4deploy.source.model_folder import read_model_folder
-    from dsv4deploy.stages.profile_facts import laid_over
-
-    reading = read_model_folder(LocalFolder(folder))
-    return replace(known, facts=laid_over(Facts(model=reading.facts), known.facts)), reading.checkpoint
 
 
 def show(report: Report, sources: Sources, *, as_json: bool, fine: str) -> int:

@@ -44,6 +44,7 @@ class Geometry(Frozen):
         attention: `gqa` (MHA and MQA too), `mla` (with an indexer: DSA) or `compressed` (DeepSeek-V4).
         compress_ratios: one a layer, 0 for window only; DeepSeek-V4.
         kv_sources: layers that own a cache of ratio 1 or 2, which later layers share; DeepSeek-V4.1.
+        rope_positions: positions of the rope tables, where scaling stretches them beyond `max_positions`.
         window_layers: layers that keep only `window` tokens.
         linear_layers: layers with a recurrent state instead of a cache.
     """
@@ -53,6 +54,7 @@ class Geometry(Frozen):
     hidden_size: Whole = None
     vocab_size: Whole = None
     max_positions: Whole = None
+    rope_positions: Whole = None
     heads: Whole = None
     kv_heads: Whole = None
     head_dim: Whole = None

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from dsv4deploy.model.checkpoint import ModelReading
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
 
@@ -32,5 +33,17 @@ class Catalogues(Protocol):
         Raises:
             UnknownVersionError: no such release is known.
             Trouble: the file cannot be read.
+        """
+        ...
+
+
+class Models(Protocol):
+    """Folders of model files."""
+
+    def at(self, path: str) -> ModelReading | None:
+        """What the folder at `path` tells; None if there is none here.
+
+        Raises:
+            Trouble: it is there and cannot be read.
         """
         ...

@@ -1,9 +1,11 @@
-"""A model folder of this machine."""
+"""Model folders of this machine."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from dsv4deploy.model.checkpoint import ModelReading
 from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.source.model_folder import read_model_folder
 
 
 class LocalFolder:
@@ -33,3 +35,12 @@ class LocalFolder:
             raise Trouble(
                 f"cannot read {self._path / name}: {error.strerror}", "check owner and mode of the file"
             ) from error
+
+
+class LocalModels:
+    """The folders that happen to be here; a name of a hub, or a path of another machine, is none."""
+
+    def at(self, path: str) -> ModelReading | None:
+        """What the folder at `path` tells; None if it holds no model."""
+        folder = Path(path)
+        return read_model_folder(LocalFolder(folder)) if (folder / "config.json").is_file() else None

@@ -8,6 +8,8 @@ from dsv4deploy.model.checkpoint import Geometry
 
 Tree = Mapping[str, Any]
 QUANT_METHODS = {"NVFP4": "modelopt_fp4", "FP8": "modelopt_fp8", "MIXED_PRECISION": "modelopt_mixed"}
+# Beyond it a scaling factor is no scaling but a mistake.
+MOST_FACTOR = 10_000
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
 
 
@@ -105,6 +107,7 @@ def geometry(config: Config) -> Geometry:
             "hidden_size": hidden,
             "vocab_size": number("vocab_size"),
             "max_positions": number("max_position_embeddings"),
+            "rope_positions": _rope_positions(text.get("rope_scaling") or text.get("rope_parameters")),
             "heads": heads,
             "kv_heads": number("num_key_value_heads") or heads,
             "head_dim": number("head_dim") or (hidden // heads if hidden and heads else None),
@@ -151,6 +154,20 @@ def _layer_kinds(config: Config, layers: int | None) -> list[str]:
     if isinstance(pattern, list):
         return ["sliding_attention" if kind else "full_attention" for kind in pattern][:layers]
     return []
+
+
+def _rope_positions(scaling: object) -> int | None:
+    if not isinstance(scaling, Mapping):
+        return None
+    factor, original = scaling.get("factor"), _whole(scaling.get("original_max_position_embeddings"))
+    if (
+        original is None
+        or isinstance(factor, bool)
+        or not isinstance(factor, int | float)
+        or not 0 < factor < MOST_FACTOR
+    ):
+        return None
+    return int(factor * original)
 
 
 def _is_whole(value: object) -> bool:

@@ -15,7 +15,7 @@ CLASSES = tuple(
     (re.compile(pattern), tensor_class)
     for pattern, tensor_class in (
         (r"\bengram", TensorClass.ENGRAM),
-        (r"\b(visual|vision_\w+|vit|image_\w+|multi_modal_projector|mm_projector|audio_\w+)\.", TensorClass.VISION),
+        (r"\b(visual|vision(_\w+)?|vit|image_\w+|multi_modal_projector|mm_projector|audio_\w+)\.", TensorClass.VISION),
         (r"shared_experts?(_gate)?\.", TensorClass.SHARED_EXPERTS),
         (r"\bexperts\b", TensorClass.EXPERTS),
         (r"\b(embed|embed_tokens|word_embeddings|wte)\.weight", TensorClass.EMBEDDING),

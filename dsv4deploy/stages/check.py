@@ -40,6 +40,7 @@ def check(
     profile: Mapping[str, Json] | None = None,
     waivers: Sequence[Waiver] = (),
     today: str = "",
+    beside: Sequence[Diagnostic] = (),
 ) -> Report:
     """Everything the rules say about `launch`, with what the profile waives set apart.
 
@@ -52,6 +53,7 @@ def check(
         profile: the profile's own keys by path.
         waivers: what the profile allows.
         today: the date on which waivers are judged, `2026-12-31`.
+        beside: what was found by other means and may be waived too; a rule that found the same has said it.
     """
     situation = Situation(launch, facts, catalogue, effective=effective, profile=profile)
     guess = _by_name(situation)
@@ -69,6 +71,8 @@ def check(
         else:
             if what is not None and not _provided(rule, situation):
                 found.append(_diagnostic(rule, what, situation))
+    said = {one.rule for one in found}
+    found += [one for one in beside if one.rule not in said]
     return _waive(found, tuple(unknown), waivers, today, len(living))
 
 

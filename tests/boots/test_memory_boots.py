@@ -27,6 +27,14 @@ def test_the_engines_own_pool_code_says_the_same(row: Row) -> None:
     assert abs(row.reported - row.predicted.likely) <= (512 if "V4.1" in row.name else 0)
 
 
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "H200" in row.what and row.given.startswith("pool")], ids=lambda row: row.name
+)
+def test_the_real_engine_on_an_h200_reckons_the_same(row: Row) -> None:
+    # The log prints the pool to 0.01 GiB.
+    assert abs(row.error) < 0.02
+
+
 def test_starts_of_the_real_engine_on_a_cpu_are_within_five_percent() -> None:
     assert max(abs(row.error) for row in ROWS if row.what == "tokens of the real SGLang on a CPU") < 5
 

@@ -78,7 +78,7 @@ def test_the_account_as_json(profile: Path, capsys: pytest.CaptureFixture[str]) 
 def test_what_cannot_fit_ends_in_one(profile: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["effective", str(profile), "--memory", "--set", "memory.fraction_static=0.2"]) == 1
     out = capsys.readouterr().out
-    assert "error[memory-weights-do-not-fit]" in out
+    assert "error[weights-do-not-fit]" in out
     assert "the command line" in out
 
 
@@ -91,5 +91,35 @@ def test_facts_from_a_file_carry_the_model_to_another_machine(
     (tmp_path / "model").rename(tmp_path / "elsewhere")
     assert run(["effective", str(profile), "--memory", "--facts", str(facts)]) == 0
     assert "safetensors headers" in capsys.readouterr().out
-    assert run(["effective", str(profile), "--memory", "--model-folder", str(tmp_path / "elsewhere")]) == 0
-    assert "safetensors headers" in capsys.readouterr().out
+
+
+def test_validate_warns_of_memory_that_the_account_finds_and_a_waiver_allows_it(
+    profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = ["validate", str(profile), "--set", "health.concurrency=1000000", "--format", "json"]
+    run(many)
+    told = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert [one["level"] for one in told if one["rule"] == "memory-workload-exceeds-pool"] == ["warning"]
+    run([*many, "--waive", "memory-workload-exceeds-pool=they queue"])
+    waived = json.loads(capsys.readouterr().out)["waived"]
+    assert [one["rule"] for one in waived] == ["memory-workload-exceeds-pool"]
+
+
+def test_weights_that_do_not_fit_are_told_once(profile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", str(profile), "--set", "memory.fraction_static=0.2", "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert [one["rule"] for one in told].count("weights-do-not-fit") == 1
+
+
+def test_the_log_of_a_first_start_replaces_estimates(
+    profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(
+        "[2026-11-29 16:56:13] Load weight begin. avail mem=94.00 GB\n"
+        "[2026-11-29 16:58:13] Load weight end. elapsed=1 s, type=LlamaForCausalLM, avail mem=53 GB, mem usage=41.00 GB.\n",
+        encoding="utf-8",
+    )
+    assert run(["effective", str(profile), "--memory", "--log", str(log), "--format", "json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["tokens"] == dict.fromkeys(("low", "likely", "high"), int((94 * 0.9 - 41) * 2**30 / 1024))

@@ -1,8 +1,9 @@
 """Show what takes effect of a profile: every setting as written, as the engine ends up with it, and why.
 
-With `--memory`: how the memory of one rank is spent, each term with its source and how sure it is.
+With `--memory`: how the memory of one rank is spent, each term with its source and how sure it is. The model's files are
+read if the profile's model path is on this machine; else `--facts` carries them from where they are.
 
-Example: dsv4deploy effective profile.yaml --memory --model-folder /models/DeepSeek-V4-Flash
+Example: dsv4deploy effective profile.yaml --memory
 """
 
 from pathlib import Path
@@ -20,11 +21,9 @@ def command(
     profile: ProfilePath,
     *,
     memory: Annotated[bool, typer.Option("--memory", help="Show the memory account instead.")] = False,
-    model_folder: Annotated[
+    log: Annotated[
         Path | None,
-        typer.Option(
-            "--model-folder", metavar="DIR", help="The model's files; else the profile's model path, if it is here."
-        ),
+        typer.Option("--log", metavar="FILE", help="Log of a start on that node; what it measured replaces estimates."),
     ] = None,
     variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
@@ -32,36 +31,33 @@ def command(
     output: OutputFormat = Format.TEXT,
 ) -> int:
     import json
+    from dataclasses import replace
 
     from dsv4deploy.cli import house
-    from dsv4deploy.flow import looked_at, memory_of
+    from dsv4deploy.flow import looked_at
     from dsv4deploy.model.diagnostic import Refused, Report
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.rim.texts import Files
+    from dsv4deploy.source.measured_start import measured_start
     from dsv4deploy.views.effective import effective_table, effective_tree
     from dsv4deploy.views.memory import memory_table, memory_tree
 
     as_json = output is Format.JSON
     try:
         asked = house.asked(profile, variant, sets, facts, [])
-        checkpoint = house.facts_document(facts).checkpoint if facts else None
-        looked = looked_at(Files(), house.knowledge(), asked)
-        folder = model_folder or Path(looked.profile.model.path)
-        if model_folder or (folder / "config.json").is_file():
-            asked, checkpoint = house.with_model(asked, folder)
-            looked = looked_at(Files(), house.knowledge(), asked)
+        measured = measured_start(Files().read(str(log)).decode(errors="replace")) if log else None
+        seen = looked_at(Files(), house.knowledge(), replace(asked, measured=measured))
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
     if not memory:
-        tree, text = effective_tree(looked.effective), effective_table(looked.effective)
-        print(json.dumps(tree, indent=2) if as_json else text)
+        print(json.dumps(effective_tree(seen.effective), indent=2) if as_json else effective_table(seen.effective))
         return Exit.FINE
-    account = memory_of(looked, checkpoint)
+    told = Report(seen.memory.diagnostics)
     if as_json:
-        print(json.dumps(memory_tree(account), indent=2))
-        return Exit.FOUND if Report(account.diagnostics).blocks else Exit.FINE
-    print(memory_table(account))
-    if not account.diagnostics:
+        print(json.dumps(memory_tree(seen.memory), indent=2))
+        return Exit.FOUND if told.blocks else Exit.FINE
+    print(memory_table(seen.memory))
+    if not told.diagnostics:
         return Exit.FINE
     print(flush=True)
-    return house.show(Report(account.diagnostics), looked.sources, as_json=False, fine="")
+    return house.show(told, seen.sources, as_json=False, fine="")

@@ -40,7 +40,7 @@ def judge(account: Account, inputs: Inputs, limits: Limits) -> tuple[Diagnostic,
 
 def _cannot_fit(account: Account, launch: Launched, limits: Limits) -> Diagnostic:
     return Diagnostic(
-        "memory-weights-do-not-fit",
+        "weights-do-not-fit",
         Level.WARNING if _guessed(account) else Level.ERROR,
         f"{_gib(limits.weights)} of weights on each of {launch.tp * launch.pp} ranks; "
         f"at most {_one(limits.pool.high + limits.weights.low)} may be filled",

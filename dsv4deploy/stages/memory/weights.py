@@ -161,8 +161,9 @@ def _layout(inputs: Inputs, spread: tuple[float, float]) -> tuple[float, float]:
 
 def _tables(shape: Geometry) -> Iterator[Term]:
     """Rope tables of DeepSeek-V4: complex numbers of 8 bytes for every position, two distinct tables."""
-    if shape.attention == "compressed" and shape.max_positions and shape.rope_dim:
-        size = ROPE_TABLES * shape.max_positions * shape.rope_dim // 2 * 8
+    positions = max(shape.max_positions or 0, shape.rope_positions or 0)
+    if shape.attention == "compressed" and positions and shape.rope_dim:
+        size = ROPE_TABLES * positions * shape.rope_dim // 2 * 8
         yield _term("rope tables", exactly(size), "positions * rope / 2 * 8 B, two tables", Sure.INFERRED)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.rim.local_folder import LocalFolder
+from dsv4deploy.rim.local_folder import LocalFolder, LocalModels
 
 
 def test_files_links_and_dangling_links(tmp_path: Path) -> None:
@@ -21,3 +21,12 @@ def test_files_links_and_dangling_links(tmp_path: Path) -> None:
 def test_a_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Trouble, match="is no folder"):
         LocalFolder(tmp_path / "nowhere")
+
+
+def test_only_a_folder_with_a_model_is_one(tmp_path: Path) -> None:
+    assert LocalModels().at(str(tmp_path)) is None
+    assert LocalModels().at("deepseek-ai/DeepSeek-V4-Flash") is None
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
+    reading = LocalModels().at(str(tmp_path))
+    assert reading is not None
+    assert reading.facts.model_type == "llama"

@@ -80,6 +80,21 @@ def test_a_bundled_draft_is_told_by_its_keys() -> None:
     assert model_facts(read_config({"dspark_config": {}}, {}))["bundled_draft"] == "dspark"
 
 
+@pytest.mark.parametrize(
+    ("scaling", "positions"),
+    [
+        ({"type": "yarn", "factor": 16, "original_max_position_embeddings": 65536}, 1 << 20),
+        ({"factor": 1.5, "original_max_position_embeddings": 1000}, 1500),
+        ({"factor": float("inf"), "original_max_position_embeddings": 1000}, None),
+        ({"factor": True, "original_max_position_embeddings": 1000}, None),
+        ({"factor": 2}, None),
+        ([], None),
+    ],
+)
+def test_scaling_stretches_the_rope_tables(scaling: object, positions: int | None) -> None:
+    assert geometry(read_config({"rope_scaling": scaling}, {})).rope_positions == positions
+
+
 def test_layers_that_own_the_cache_of_deepseek_v41() -> None:
     tree = {"compress_ratios": [1, 2, 0], "kv_source_layer_ids": [0, 1], "num_attention_heads": 64}
     assert geometry(read_config({"text_config": tree}, {})).kv_sources == (0, 1)

@@ -36,6 +36,7 @@ CLASSES = {
     "model.layers.3.linear_attn.in_proj_qkvz.weight": TensorClass.LINEAR_ATTENTION,
     "model.visual.blocks.3.attn.qkv.weight": TensorClass.VISION,
     "model.layers.3.engram.table.weight": TensorClass.ENGRAM,
+    "vision.blocks.3.attn.wq.weight": TensorClass.VISION,
     "something.new": TensorClass.OTHER,
 }
 

@@ -27,7 +27,7 @@ def sized(gib: float, **card: object) -> Facts:
 def test_what_certainly_does_not_fit_is_an_error_that_names_the_numbers() -> None:
     account = fit("0.5.14", {"tp_size": 8, "mem_fraction_static": 0.9}, sized(752))
     (error,) = account.diagnostics
-    assert (error.rule, error.level) == ("memory-weights-do-not-fit", Level.ERROR)
+    assert (error.rule, error.level) == ("weights-do-not-fit", Level.ERROR)
     assert error.names == ("--mem-fraction-static", "--tp-size", "fact:gpu_memory_mib", "fact:model.weight_bytes")
     assert "GiB of weights on each of 8 ranks" in error.message
     assert error.remedy.startswith("--tp-size 16")
@@ -50,7 +50,7 @@ def test_what_fits_is_one_note() -> None:
 
 def test_weights_that_were_never_read_may_warn_but_never_refuse() -> None:
     account = fit("0.5.21", {**BASE, "tp_size": 1}, NODE)
-    assert told(account) == {"memory-weights-do-not-fit": Level.WARNING}
+    assert told(account) == {"weights-do-not-fit": Level.WARNING}
 
 
 @pytest.mark.parametrize(("fraction", "warned"), [(0.93, False), (0.95, True)])

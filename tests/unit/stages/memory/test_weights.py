@@ -75,6 +75,12 @@ def test_rope_tables_of_deepseek_v4_take_half_a_gib() -> None:
     assert [term.amount.likely / GIB for term in terms if term.name.endswith("rope tables")] == [0.5]
 
 
+def test_scaled_positions_make_the_rope_tables_larger() -> None:
+    stretched = V4_FLASH.model_copy(update={"max_positions": 65536, "rope_positions": 1 << 20})
+    terms = weights(inputs(share(TensorClass.EXPERTS, 8), shape=stretched))
+    assert terms[-1].amount.likely / GIB == 0.5
+
+
 def test_the_draft_counts_only_with_speculation() -> None:
     shares = share(TensorClass.EXPERTS, 8), share(TensorClass.EXPERTS, 2, draft=True)
     assert on_rank(inputs(*shares, shape=GQA, tp_size=2)).likely == 4
