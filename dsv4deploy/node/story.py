@@ -12,9 +12,11 @@ from dsv4deploy.node.stages import HINTS, MARKS, ORDER, READY, SERVING, START, p
 # How much a hit weighs; the strongest kind decides, and within it the earliest line.
 BANDS = ("cause", "symptom", "bare", "advice")
 _KEPT = 20
-# A traceback quotes source: a quoted line says what would have been said, its frame at most where.
+# A traceback quotes source: a quoted line is what would have been said, its frame at most where.
 SOURCE = "    "
 FRAME = '  File "'
+# The one statement whose own text is the reason: a bare AssertionError follows it.
+ASSERTED = "assert "
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)\b")
 
 
@@ -198,7 +200,9 @@ class Story:
 
     def _message(self, message: Message) -> None:
         self._mark(message.line, message.said, message.rank)
-        if self.stopped is not None or message.record == self._muted or message.said.startswith((START, SOURCE)):
+        if self.stopped is not None or message.record == self._muted or message.said.startswith(START):
+            return
+        if message.said.startswith(SOURCE) and not message.said.lstrip().startswith(ASSERTED):
             return
         said, raised = message.said, message.raised
         spoken = [
