@@ -19,10 +19,9 @@ print(json.dumps(triage.run(json.load(sys.stdin))))
 
 
 def python38() -> str | None:
-    found = [*Path.home().glob(".pyenv/versions/3.8.*/bin/python3"), shutil.which("python3.8") or "false"]
-    works = (
-        str(one) for one in found if subprocess.run([one, "-c", ""], capture_output=True, check=False).returncode == 0
-    )
+    found = [str(path) for path in Path.home().glob(".pyenv/versions/3.8.*/bin/python3")]
+    found.append(shutil.which("python3.8") or "false")
+    works = (one for one in found if subprocess.run([one, "-c", ""], capture_output=True, check=False).returncode == 0)
     return next(works, None)
 
 
