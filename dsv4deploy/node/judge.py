@@ -251,7 +251,7 @@ class Judge:
         return Verdict("failed", True, why, _BY_CODE.get(self.code) if self.code is not None else None)
 
     def _class(self, hit: Hit) -> str | None:
-        kind: str | None = self.story.catalogue[hit.number]["class"]
+        kind: str | None = self.story.catalogue[hit.number].get("class")
         return kind
 
     def _loading(self) -> float:

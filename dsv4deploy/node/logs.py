@@ -11,11 +11,13 @@ PIECE = 1 << 16
 TAIL = 1 << 13
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d+)?(?: ([A-Z]+\d+(?: [A-Z]+\d+)*))?\] ?")
-# journald, docker, Kubernetes, Ray and uvicorn each put something of their own before the text.
+# journald, docker, compose, Kubernetes, Ray, torch and uvicorn each put something of their own before the text.
 _CARRIER = re.compile(
     r"\s*(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ [^\s:\[\]]+(?:\[\d+\])?: "
     r"|\d{4}-\d\d-\d\dT[\d:.,]+(?:Z|[+-]\d\d:?\d\d)?(?: std(?:out|err) [FP])? "
     r"|\([\w.]+(?: [\w.]+)* pid=\d+[^)]*\) "
+    r"|[\w.-]+ +\| "
+    r"|\[rank\d+\]: "
     r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG): +)"
 )
 

@@ -88,7 +88,14 @@ def _wait(place: Place, document: Answer) -> Answer:
     if digest is None:
         raise Trouble("no-release", f"{place.name} has no release on this node")
     if document.get("digest") not in (None, digest):
-        return {"changed": False, "digest": digest, "state": "failed", "class": "restored", "stage": "start", "lines": []}
+        return {
+            "changed": False,
+            "digest": digest,
+            "state": "failed",
+            "class": "restored",
+            "stage": "start",
+            "lines": [],
+        }
     manifest = place.manifest(digest)
     found = wait(switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
     answer: Answer = {"changed": False, "digest": digest, **found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Iterator
 
@@ -15,6 +16,12 @@ token usage: 0.21, accept len: 2.31, accept rate: 0.66, cuda graph: True, gen th
 [2026-11-29 17:04:12] INFO:     127.0.0.1:40114 - "GET /health HTTP/1.1" 200 OK
 """
 _GRAM = 4
+# Whole runs of such lines are stepped over. A decode line in which nothing was accepted is not routine.
+_RUN = re.compile(
+    r"(?:^\[20[^\]\n]*\] (?:(?:Decode|Prefill) batch(?![^\n]*accept len: 1\.0)"
+    r"|INFO: +[\d.:]+ - \"(?:GET|POST) [^\n\"]* HTTP/1\.[01]\" 200 OK$)[^\n]*\n)+",
+    re.MULTILINE,
+)
 
 
 class Search:
@@ -31,15 +38,23 @@ class Search:
                     if find in text:
                         yield find
 
-    def places(self, text: str) -> set[int]:
-        """For every string, where it stands first in each line that holds it."""
+    def places(self, text: str, lines_from: int = 0) -> set[int]:
+        """For every string, where it stands first in each line that holds it; whole lines begin at `lines_from`."""
+        places: set[int] = set()
+        start = 0
+        for run in _RUN.finditer(text, lines_from):
+            places |= self._between(text, start, run.start())
+            start = run.end()
+        return places | self._between(text, start, len(text))
+
+    def _between(self, text: str, start: int, stop: int) -> set[int]:
         places = set()
-        for find in self.inside(text):
-            at = text.find(find)
+        for find in self.inside(text[start:stop]):
+            at = text.find(find, start, stop)
             while at >= 0:
                 places.add(at)
-                end = text.find("\n", at)
-                at = text.find(find, end) if end >= 0 else -1
+                end = text.find("\n", at, stop)
+                at = text.find(find, end, stop) if end >= 0 else -1
         return places
 
 

@@ -9,20 +9,26 @@ A signature is a dictionary (one entry of the compiled catalogue, format `signat
 from __future__ import annotations
 
 import re
-from typing import Any, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 from dsv4deploy.node.search import Search
 from dsv4deploy.node.stages import HINTS, MARKS
 
 
 class Pattern(NamedTuple):
-    """One way in which a signature shows: a text that must be there, and a regex that decides."""
+    """One way in which a signature shows: texts of which one must be there, and a regex that decides."""
 
     finds: tuple[str, ...]
     match: Any
     owner: int
-    refutes: bool
     raised: bool
+
+    def holds(self, said: str) -> dict[str, str] | None:
+        """The named groups if it holds on what was said, else None."""
+        if self.match is None:
+            return {} if any(find in said for find in self.finds) else None
+        found = self.match.search(said)
+        return {name: value for name, value in found.groupdict().items() if value} if found else None
 
 
 class Catalogue:
@@ -31,33 +37,36 @@ class Catalogue:
     def __init__(self, compiled: dict[str, Any]) -> None:
         self.signatures: list[dict[str, Any]] = compiled["signatures"]
         self._by_find: dict[str, list[Pattern]] = {}
-        for number, signature in enumerate(self.signatures):
-            for key in ("lines", "unless"):
-                for line in signature.get(key) or ():
-                    match = re.compile(line["match"]) if line.get("match") else None
-                    finds = (line["find"],) if isinstance(line["find"], str) else tuple(line["find"])
-                    pattern = Pattern(finds, match, number, key == "unless", bool(line.get("raised")))
-                    for find in finds:
-                        self._by_find.setdefault(find, []).append(pattern)
+        self._unless: dict[int, list[Pattern]] = {}
+        for owner, signature in enumerate(self.signatures):
+            self._unless[owner] = [_pattern(line, owner) for line in signature.get("unless") or ()]
+            for pattern in (_pattern(line, owner) for line in signature["lines"]):
+                for find in pattern.finds:
+                    self._by_find.setdefault(find, []).append(pattern)
         self.finds = tuple(self._by_find)
         self.search = Search((*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS)))
 
-    def patterns(self, find: str) -> list[Pattern]:
-        """The patterns that ask for exactly this text."""
-        return self._by_find.get(find, [])
+    def __getitem__(self, owner: int) -> dict[str, Any]:
+        return self.signatures[owner]
 
-    def __getitem__(self, number: int) -> dict[str, Any]:
-        return self.signatures[number]
+    def heard(self, said: str, raised: bool) -> dict[int, dict[str, str]]:
+        """The signatures that speak on one message, with named groups; `raised`: it can be the text of an exception."""
+        found: dict[int, dict[str, str]] = {}
+        for find in self.search.inside(said):
+            for pattern in self._by_find.get(find, ()):
+                if pattern.owner in found or (pattern.raised and not raised):
+                    continue
+                groups = pattern.holds(said)
+                if groups is not None:
+                    found[pattern.owner] = groups
+        return found
+
+    def refuted(self, owner: int, lines: list[str]) -> bool:
+        """Whether one of the newest lines of the log speaks against the signature."""
+        return any(pattern.holds(line) is not None for pattern in self._unless[owner] for line in lines)
 
 
-def speaking(patterns: list[Pattern], said: str, raised: bool) -> Iterator[tuple[Pattern, dict[str, str]]]:
-    """The patterns that hold on one message, with their named groups; `raised`: it can be the text of an exception."""
-    for pattern in patterns:
-        if pattern.raised and not raised:
-            continue
-        if pattern.match is None:
-            yield pattern, {}
-            continue
-        found = pattern.match.search(said)
-        if found:
-            yield pattern, {name: value for name, value in found.groupdict().items() if value}
+def _pattern(line: dict[str, Any], owner: int) -> Pattern:
+    finds = (line["find"],) if isinstance(line["find"], str) else tuple(line["find"])
+    match = re.compile(line["match"]) if line.get("match") else None
+    return Pattern(finds, match, owner, bool(line.get("raised")))

@@ -6,15 +6,17 @@ import re
 from typing import Iterator, NamedTuple
 
 from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short
-from dsv4deploy.node.signatures import Catalogue, speaking
+from dsv4deploy.node.signatures import Catalogue
 from dsv4deploy.node.stages import HINTS, MARKS, ORDER, READY, SERVING, START, progress
 
 # How much a hit weighs; the strongest kind decides, and within it the earliest line.
 BANDS = ("cause", "symptom", "bare", "advice")
 _KEPT = 20
-# A traceback quotes source: a quoted line says what would have been said, its frame at most where.
+# A traceback quotes source: a quoted line is what would have been said, its frame at most where.
 SOURCE = "    "
 FRAME = '  File "'
+# The one statement whose own text is the reason: a bare AssertionError follows it.
+ASSERTED = "assert "
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)\b")
 
 
@@ -27,6 +29,7 @@ class Hit(NamedTuple):
     stage: str
     rank: str
     band: int
+    record: int
     groups: dict[str, str]
 
 
@@ -70,7 +73,6 @@ class Story:
         self.entered: dict[str, str | None] = {}
         self.begun: str | None = self.stamp
         self.hits: dict[tuple[int, str], Hit] = {}
-        self.refuted: set[int] = set()
         self.ready: Line | None = None
         self.stopped: Line | None = None
         self.dead: Line | None = None
@@ -117,19 +119,29 @@ class Story:
             number -= 1
         return Line(max(number, 0), "")
 
-    def best(self, weakest: str) -> Hit | None:
-        """The hit that explains most, no weaker than the band `weakest`.
+    def best(self, *bands: str) -> Hit | None:
+        """The hit that explains most, of those of these bands.
 
         A stronger band wins; then a class that another one stands over loses; then the earliest line wins.
         """
-        hits = [h for h in self.hits.values() if h.band <= BANDS.index(weakest) and h.number not in self.refuted]
+        newest = self.last(_KEPT)
+        hits = [hit for hit in self.hits.values() if BANDS[hit.band] in bands]
+        hits = [hit for hit in hits if not self.catalogue.refuted(hit.number, newest)]
         if not hits:
             return None
         strongest = min(hit.band for hit in hits)
         hits = [hit for hit in hits if hit.band == strongest]
         beaten = {name for hit in hits for name in self.catalogue[hit.number].get("over") or ()}
-        left = [hit for hit in hits if self.catalogue[hit.number]["class"] not in beaten] or hits
-        return min(left, key=lambda hit: (hit.line, hit.number))
+        left = [hit for hit in hits if self._class(hit) not in beaten] or hits
+        return min(left, key=lambda hit: (hit.line, self._class(hit) is None, hit.number))
+
+    def _class(self, hit: Hit) -> str | None:
+        kind: str | None = self.catalogue[hit.number].get("class")
+        return kind
+
+    def ends_in(self, hit: Hit) -> bool:
+        """Whether the log ends in the message of this hit, as it does when a traceback was its last words."""
+        return hit.record == self._record[0]
 
     # Reading. Only lines that hold one of the texts looked for are ever taken apart.
 
@@ -150,7 +162,8 @@ class Story:
 
     def _candidates(self, batch: str) -> Iterator[tuple[int, int]]:
         """Start and end of every piece of a line that holds a text looked for, in order, each once."""
-        places = self.catalogue.search.places(batch)
+        lines_from = 0 if self._at == self._line_at else batch.find("\n") + 1 or len(batch)
+        places = self.catalogue.search.places(batch, lines_from)
         if not self.stages:
             places.update(at for at in (batch.find(find) for find in SERVING) if at >= 0)
         done = -1
@@ -198,16 +211,12 @@ class Story:
 
     def _message(self, message: Message) -> None:
         self._mark(message.line, message.said, message.rank)
-        if self.stopped is not None or message.record == self._muted or message.said.startswith((START, SOURCE)):
+        if self.stopped is not None or message.record == self._muted or message.said.startswith(START):
             return
-        said, raised = message.said, message.raised
-        spoken = [
-            heard
-            for find in self.catalogue.search.inside(said)
-            for heard in speaking(self.catalogue.patterns(find), said, raised)
-        ]
-        self.refuted.update(pattern.owner for pattern, _ in spoken if pattern.refutes)
-        heard = {pattern.owner: groups for pattern, groups in reversed(spoken) if not pattern.refutes}
+        if message.said.startswith(SOURCE) and not message.said.lstrip().startswith(ASSERTED):
+            return
+        said = message.said
+        heard = self.catalogue.heard(said, message.raised)
         noise = [n for n in self._noise if n in heard]
         if any(self.catalogue[n].get("block") for n in noise):
             self._muted = message.record
@@ -230,7 +239,8 @@ class Story:
             self.stopped = Line(message.line, text)
             return
         if says in BANDS:
-            hit = Hit(owner, message.line, text, stage, message.rank, self._band(says, message.record), groups)
+            band, record = self._band(says, message.record), message.record
+            hit = Hit(owner, message.line, text, stage, message.rank, band, record, groups)
             known = self.hits.get((owner, hit.rank))
             if known is None or hit.band < known.band:
                 self.hits[owner, hit.rank] = hit
@@ -267,7 +277,6 @@ class Story:
                 return
             self.ready, self.dead, self.final = Line(number, short(said)), None, False
             self.hits.clear()
-            self.refuted.clear()
         self.entered.setdefault(stage, self.stamp)
         if everyone:
             self.stages = {"": stage}

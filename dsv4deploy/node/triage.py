@@ -98,7 +98,7 @@ def told(story: Story) -> dict[str, Any]:
 def knowledge(signature: dict[str, Any], hit: Hit) -> dict[str, Any]:
     """What the catalogue knows about a hit."""
     return {
-        "class": signature["class"],
+        "class": signature.get("class"),
         "signature": signature["id"],
         "title": signature["title"],
         "change": signature.get("change") or [],
@@ -112,15 +112,15 @@ def knowledge(signature: dict[str, Any], hit: Hit) -> dict[str, Any]:
 def explanation(story: Story, ended: bool) -> Hit | None:
     """The hit that explains how it stands; None if nothing failed or nothing is known.
 
-    A bare exception explains only a death. The end of a log counts as one before the server was ready.
+    A bare exception explains only a death, or the end of a log that ends in it before the server was ready.
     """
-    if story.dead is not None or (ended and story.ready is None and story.stopped is None):
-        return story.best("advice")
-    best = story.best("advice")
-    if best is not None and best.band == BANDS.index("bare"):
-        hits = [hit for hit in story.hits.values() if hit.band != best.band and hit.number not in story.refuted]
-        return min(hits, key=lambda hit: (hit.band, hit.line), default=None)
-    return best
+    if story.dead is not None:
+        return story.best(*BANDS)
+    told = story.best("cause", "symptom")
+    if told is None and ended and story.ready is None and story.stopped is None:
+        last = story.best("bare")
+        told = last if last is not None and story.ends_in(last) else None
+    return told or story.best("advice")
 
 
 def _state(story: Story, hit: Hit | None) -> str:

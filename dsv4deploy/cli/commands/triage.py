@@ -46,4 +46,5 @@ def command(
         from dsv4deploy.views.triage import screen
 
         print(screen(told, journal or str(log)))
-    return Exit.FOUND if told["class"] else Exit.FINE
+    crashed = told["then"] is not None and told["then"]["state"] == "crashed"
+    return Exit.FOUND if told["class"] or crashed or told["state"] == "failed" else Exit.FINE

@@ -5,11 +5,13 @@ from hypothesis import strategies as st
 from recorded import KEY, SIGNATURES, log
 
 from dsv4deploy.node.logs import PIECE, Lines
+from dsv4deploy.node.search import ROUTINE
 from dsv4deploy.node.story import Story
 from dsv4deploy.node.triage import told, triage_text
 
 NAMES = st.sampled_from(sorted(KEY))
 WORDS = st.sampled_from([
+    *ROUTINE.splitlines(keepends=True),
     *SIGNATURES.finds,
     "[2026-06-17 23:46:02 TP0] ", "[2026-06-17 23:46:02] ", "\r", "\n", "\n", "\x1b[31m", "Load weight begin",
     "The server is fired up and ready to roll!", "server_args=", 'Traceback (most recent call last):\n  File "x"\n',
@@ -58,3 +60,29 @@ def test_a_failure_at_the_end_of_a_line_of_megabytes_is_found() -> None:
     bar = "\r  0%|          | 0/3 [00:00<?, ?it/s]" * 100_000
     answer = triage_text(f"{bar}\rtorch.OutOfMemoryError: CUDA out of memory.\n", SIGNATURES)
     assert (answer["class"], answer["line"]) == ("oom-load", 1)
+
+
+def test_an_exception_that_no_signature_knows_is_shown_and_not_recognised() -> None:
+    text = "[2026-06-17 23:46:02 TP0] Scheduler hit an exception: Traceback (most recent call last):\nmoon.KaboomError: bright\n"
+    answer = triage_text(text, SIGNATURES)
+    assert (answer["state"], answer["class"], answer["root"], answer["line"]) == (
+        "failed",
+        None,
+        "moon.KaboomError: bright",
+        2,
+    )
+
+
+def test_a_traceback_that_the_engine_survived_is_no_failure() -> None:
+    text = (
+        "Traceback (most recent call last):\nmoon.KaboomError: bright\n[2026-06-17 23:46:02 TP0] Load weight begin.\n"
+    )
+    assert triage_text(text, SIGNATURES)["state"] == "progressing"
+
+
+def test_one_decode_line_without_acceptance_is_no_proof() -> None:
+    ready = "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"
+    none = "[2026-06-17 23:46:03 TP0] Decode batch, #running-req: 1, accept len: 1.00, accept rate: 0.00, x\n"
+    some = "[2026-06-17 23:46:04 TP0] Decode batch, #running-req: 1, accept len: 2.31, accept rate: 0.66, x\n"
+    assert triage_text(ready + none, SIGNATURES)["class"] == "spec-no-accept"
+    assert triage_text(ready + none + some, SIGNATURES)["class"] is None

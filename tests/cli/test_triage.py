@@ -1,0 +1,70 @@
+"""`dsv4deploy triage` says why a server failed, on a screen and as JSON."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dsv4deploy.cli.app import run
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+FAILED = SAMPLES / "h200-logs" / "bad-oom.log"
+
+
+def test_a_failure_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["triage", str(FAILED)]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "failed in capture: oom-graph"
+    assert told[1] == f"  --> {FAILED}:43"
+    assert told[2].startswith("      torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4096.00 GiB.")
+    assert [line.split(":")[0] for line in told[3:]] == ["  = means", "  = change", "  = remedy", "  = refute"]
+
+
+def test_a_ready_server_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["triage", str(SAMPLES / "h200-logs" / "base.log")]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "ready at line 69, then stopped-by-us at line 86"
+
+
+def test_what_is_not_recognised_shows_the_last_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("Received sigquit from a child process.\nKaboom 42\n")
+    assert run(["triage", str(log)]) == 1
+    told = capsys.readouterr().out
+    assert "failed in args: not recognised" in told
+    assert told.endswith("      Kaboom 42\n")
+
+
+def test_json_from_a_file_and_from_standard_input_and_compressed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+    (tmp_path / "server.log.gz").write_bytes(gzip.compress(FAILED.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FAILED.read_bytes())))
+    for log in (str(FAILED), "-", str(tmp_path / "server.log.gz")):
+        assert run(["triage", log, "--format", "json"]) == 1
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1] == answers[2]
+    answer = answers[0]
+    assert (answer["schema"], answer["class"], answer["stage"], answer["line"]) == (
+        "triage/1",
+        "oom-graph",
+        "capture",
+        43,
+    )
+    assert {"state", "root", "change", "remedy", "rule", "refute", "lines", "then", "ready_line"} <= set(answer)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["triage"], 2, "give a LOG or --journal UNIT"),
+        (["triage", "a.log", "--journal", "sglang"], 2, "give a LOG or --journal UNIT"),
+        (["triage", "/nowhere/server.log"], 3, "cannot read /nowhere/server.log"),
+    ],
+)
+def test_what_cannot_be_read(words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == code
+    assert told in capsys.readouterr().err
