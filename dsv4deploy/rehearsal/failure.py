@@ -67,6 +67,7 @@ class Failure:
         by: which process: a scheduler (`rank`) or the leader.
         end: `sigquit` (a scheduler signals its parent), `exit`, `hang`, `kill`, `signal N`, `continue`.
         code: exit code of `exit`.
+        ranks: which schedulers play it unless somebody says otherwise.
         kind: `recorded` where the lines stand so in a log of the engine, `cited` where others reported the words.
         source: which log, or the address of the report.
         text: the lines; `<now>` begins one with time and rank.
@@ -81,6 +82,7 @@ class Failure:
     source: str
     text: str
     code: int = 1
+    ranks: Literal["first", "all"] = "first"
     since: str | None = None
     until: str | None = None
 
@@ -97,6 +99,7 @@ class Failure:
             "by": self.by,
             "end": self.end,
             "code": self.code,
+            "rank": "all" if self.ranks == "all" else 0,
             "text": self.text,
             "class": self.triage,
             "version": version,

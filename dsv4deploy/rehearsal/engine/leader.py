@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 from . import log, rank
@@ -132,8 +133,13 @@ class Leader:
                 theirs.recv(1)
             else:
                 rank.run(number, self.stack, self.script, theirs)
-        finally:
             os._exit(0)
+        except (BrokenPipeError, ConnectionResetError):
+            # The leader has gone.
+            os._exit(1)
+        except BaseException:  # noqa: BLE001 (a child never returns into the code of its parent)
+            log.raw(traceback.format_exc())
+            os._exit(1)
 
     def _wait(self) -> None:
         """Until every scheduler says that it is ready."""
