@@ -69,7 +69,8 @@ class Failure:
         code: exit code of `exit`.
         ranks: which schedulers play it unless somebody says otherwise.
         kind: `recorded` where the lines stand so in a log of the engine, `cited` where others reported the words.
-        source: which log, or the address of the report.
+        source: what was run, or the address of the report.
+        log: of recorded lines, the log below `tests/samples` in which they stand.
         text: the lines; `<now>` begins one with time and rank.
     """
 
@@ -83,6 +84,7 @@ class Failure:
     text: str
     code: int = 1
     ranks: Literal["first", "all"] = "first"
+    log: str | None = None
     since: str | None = None
     until: str | None = None
 

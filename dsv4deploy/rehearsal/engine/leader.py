@@ -76,6 +76,7 @@ class Leader:
             signal.signal(signum, handler)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
+        log.pause(self.script.delays.get("warmup", 0))
         self.player.strike("warmup")
         if "warmup" in self.stack.traits:
             warm_up(self.state)

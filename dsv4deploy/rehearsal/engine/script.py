@@ -42,7 +42,7 @@ class Script:
         self.stage: str | None = self.failure.get("stage")
         self.end: str = self.failure.get("end", "")
         rank = options.get("rank", self.failure.get("rank", 0))
-        self.rank: int | None = None if rank == "all" else int(rank)
+        self.rank: int | None = None if rank == "all" else int(str(rank))
         self.requests = int(options.get("requests", 0))
         self.seconds: float | None = float(options["seconds"]) if "seconds" in options else None
 
