@@ -67,8 +67,10 @@ class Failure:
         by: which process: a scheduler (`rank`) or the leader.
         end: `sigquit` (a scheduler signals its parent), `exit`, `hang`, `kill`, `signal N`, `continue`.
         code: exit code of `exit`.
+        ranks: which schedulers play it unless somebody says otherwise.
         kind: `recorded` where the lines stand so in a log of the engine, `cited` where others reported the words.
-        source: which log, or the address of the report.
+        source: what was run, or the address of the report.
+        log: of recorded lines, the log below `tests/samples` in which they stand.
         text: the lines; `<now>` begins one with time and rank.
     """
 
@@ -81,6 +83,8 @@ class Failure:
     source: str
     text: str
     code: int = 1
+    ranks: Literal["first", "all"] = "first"
+    log: str | None = None
     since: str | None = None
     until: str | None = None
 
@@ -97,6 +101,7 @@ class Failure:
             "by": self.by,
             "end": self.end,
             "code": self.code,
+            "rank": "all" if self.ranks == "all" else 0,
             "text": self.text,
             "class": self.triage,
             "version": version,

@@ -19,7 +19,7 @@ _KEPT = (
 )
 
 _THEN = {"fail", "delay", "rank", "requests", "seconds", "probability", "seed"}
-_STAGES = {"init", "load", "pool", "capture", "warmup", "serve"}
+_STAGES = {"init", "load", "pool", "capture", "warmup"}
 
 
 def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json:

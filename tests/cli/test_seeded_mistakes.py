@@ -46,15 +46,25 @@ TEN = {
         "compile: {torch_compile: true}", "torch-compile-in-capture-dsv4", "true", "Drop --enable-torch-compile"
     ),
     "tp larger than the box": Mistake("args: {tp-size: 16}", "more-ranks-than-gpus", "16", "tp"),
-    "a flag of another engine": Mistake("args: {gpu-memory-utilization: 0.9}", "foreign-flag", "0.9", "--mem-fraction-static"),
-    "an MoE backend of sm_100 only": Mistake(
-        "args: {moe-runner-backend: flashinfer_trtllm}", "moe-trtllm-on-sm120", "flashinfer_trtllm", "flashinfer_cutlass"
+    "a flag of another engine": Mistake(
+        "args: {gpu-memory-utilization: 0.9}", "foreign-flag", "0.9", "--mem-fraction-static"
     ),
-    "a misspelt NCCL variable": Mistake("nccl: {env: {NCCL_P2P_LEVL: SYS}}", "unknown-variable", "SYS", "NCCL_P2P_LEVEL"),
+    "an MoE backend of sm_100 only": Mistake(
+        "args: {moe-runner-backend: flashinfer_trtllm}",
+        "moe-trtllm-on-sm120",
+        "flashinfer_trtllm",
+        "flashinfer_cutlass",
+    ),
+    "a misspelt NCCL variable": Mistake(
+        "nccl: {env: {NCCL_P2P_LEVL: SYS}}", "unknown-variable", "SYS", "NCCL_P2P_LEVEL"
+    ),
     "an unknown key of our own": Mistake("server: {prot: 30000}", "unknown-key", "prot", "port"),
 }
 # Written in the profile itself, so that a second spelling would be another mistake.
-REPLACED = {"tp larger than the box": "parallel: {tp: 8}", "an MoE backend of sm_100 only": "kernels: {moe_runner: flashinfer_cutlass}"}
+REPLACED = {
+    "tp larger than the box": "parallel: {tp: 8}",
+    "an MoE backend of sm_100 only": "kernels: {moe_runner: flashinfer_cutlass}",
+}
 
 
 def told(profile: str) -> tuple[Diagnostic, ...]:

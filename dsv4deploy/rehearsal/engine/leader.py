@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 from . import log, rank
@@ -75,6 +76,7 @@ class Leader:
             signal.signal(signum, handler)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
+        log.pause(self.script.delays.get("warmup", 0))
         self.player.strike("warmup")
         if "warmup" in self.stack.traits:
             warm_up(self.state)
@@ -132,8 +134,13 @@ class Leader:
                 theirs.recv(1)
             else:
                 rank.run(number, self.stack, self.script, theirs)
-        finally:
             os._exit(0)
+        except (BrokenPipeError, ConnectionResetError):
+            # The leader has gone.
+            os._exit(1)
+        except BaseException:  # noqa: BLE001 (a child never returns into the code of its parent)
+            log.raw(traceback.format_exc())
+            os._exit(1)
 
     def _wait(self) -> None:
         """Until every scheduler says that it is ready."""

@@ -6,11 +6,11 @@ Each line is one write, so that the lines of several ranks may alternate but nev
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import Iterator
 
 SPEED = max(float(os.environ.get("DSV4_REHEARSAL_SPEED", "1")), 0.001)
+_OUT, _ERR = 1, 2
 _WIDTH = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -23,7 +23,7 @@ def pause(seconds: float) -> None:
 
 def raw(text: str) -> None:
     """Write `text` to the log as it is."""
-    _write(sys.stderr.fileno(), text)
+    _write(_ERR, text)
 
 
 def warn(text: str) -> None:
@@ -38,7 +38,7 @@ def line(text: str, rank: str = "") -> None:
 
 def access(text: str) -> None:
     """Write one line of the access log, which goes to standard output."""
-    _write(sys.stdout.fileno(), "[{}] INFO:     {}\n".format(time.strftime("%Y-%m-%d %H:%M:%S"), text))
+    _write(_OUT, "[{}] INFO:     {}\n".format(time.strftime("%Y-%m-%d %H:%M:%S"), text))
 
 
 def bar(done: int, total: int, took: float, label: str) -> str:

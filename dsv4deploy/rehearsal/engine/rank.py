@@ -96,12 +96,13 @@ def _serve(player: Player, channel: socket.socket) -> None:
 
 def _answer(player: Player, request: dict[str, Value]) -> dict[str, Value]:
     tokens, new = int(request["prompt"]), int(request["new"])
-    player.play("prefill", new=tokens, throughput=tokens / 0.05, usage=tokens / max(player.stack.numbers["tokens"], 1))
+    pool = max(player.stack.numbers["tokens"], 1)
+    player.play("prefill", new=tokens, throughput=tokens / 0.05, usage=tokens / pool)
     start = time.monotonic()
     log.pause(0.0015 * new)
     if new > 1:
         rate = new / max(time.monotonic() - start, 1e-6)
-        player.play("decode", held=tokens + new, throughput=rate, usage=(tokens + new) / player.stack.numbers["tokens"])
+        player.play("decode", held=tokens + new, throughput=rate, usage=(tokens + new) / pool)
     words = [_WORDS[index % len(_WORDS)] for index in range(new)]
     return {"id": request["id"], "text": " " + " ".join(words), "tokens": new}
 

@@ -41,8 +41,8 @@ class Script:
         self.failure: dict[str, Value] = _failure(name) if name else {}
         self.stage: str | None = self.failure.get("stage")
         self.end: str = self.failure.get("end", "")
-        rank = options.get("rank", 0)
-        self.rank: int | None = None if rank == "all" else int(rank)
+        rank = options.get("rank", self.failure.get("rank", 0))
+        self.rank: int | None = None if rank == "all" else int(str(rank))
         self.requests = int(options.get("requests", 0))
         self.seconds: float | None = float(options["seconds"]) if "seconds" in options else None
 

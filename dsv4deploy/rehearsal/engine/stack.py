@@ -28,11 +28,13 @@ class Stack:
     """
 
     def __init__(self, arguments: argparse.Namespace, world: dict[str, Value] | None = None) -> None:
-        self.world: dict[str, Value] = dict(RECORD["world"], **(world or {}))
+        changes = world or {}
+        self.world: dict[str, Value] = {**RECORD["world"], **changes}
         first = ("model_path", "tokenizer_path", "served_model_name")
         written = vars(arguments)
         self.settings: Settings = {name: written[name] for name in (*first, *written)}
-        self.model: dict[str, Value] = dict(self.world["model"], **_written_model(self.settings["model_path"]))
+        folder = _written_model(self.settings["model_path"])
+        self.model: dict[str, Value] = {**RECORD["world"]["model"], **changes.get("model", {}), **folder}
         self.cuda = self.settings.get("device") in (None, "cuda")
         self.traits = self._traits()
         self._resolve()
