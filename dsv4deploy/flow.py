@@ -13,6 +13,7 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
+from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Catalogues, Texts
 from dsv4deploy.model.profile import Health, Profile
@@ -28,6 +29,7 @@ from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
 from dsv4deploy.stages.fork_words import with_fork_words
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
+from dsv4deploy.stages.patching import patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 from dsv4deploy.stages.variable_check import variable_diagnostics
@@ -95,6 +97,7 @@ class Looked(Seen):
 
     profile: Profile
     catalogue: Catalogue
+    patches: tuple[Patch, ...] = ()
 
 
 def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
@@ -109,9 +112,17 @@ def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
     facts = laid_over(facts_of(profile), asked.facts)
+    laid = patched(texts, asked.path, profile, merged, facts)
+    lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
     settled, report = _judged(lowered, catalogue, facts, knowledge, waivers)
-    return Looked(lowered.launch, merged.sources, facts, settled, report, profile, catalogue)
+    report = replace(
+        report,
+        diagnostics=(*laid.diagnostics, *report.diagnostics),
+        unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
+    )
+    sources = {**merged.sources, **laid.sources}
+    return Looked(lowered.launch, sources, facts, settled, report, profile, catalogue, laid.patches)
 
 
 def looked_at_script(texts: Texts, knowledge: Knowledge, asked: Asked, number: int | None = None) -> Seen:

@@ -17,6 +17,14 @@ class Texts(Protocol):
         """
         ...
 
+    def inside(self, folder: str, name: str) -> bytes:
+        """The bytes of the file `name` in `folder`, a wheel perhaps.
+
+        Raises:
+            Trouble: it cannot be read, or is a link that leads out of the folder.
+        """
+        ...
+
 
 class Catalogues(Protocol):
     """Flag catalogues of engine versions."""
