@@ -15,7 +15,7 @@ from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Catalogues, Texts
+from dsv4deploy.model.ports import Catalogues, Folders, Texts
 from dsv4deploy.model.profile import Health, Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
@@ -25,8 +25,8 @@ from dsv4deploy.source.validate import validate
 from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
-from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
 from dsv4deploy.stages.fork_words import with_fork_words
+from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.patching import patched
@@ -100,7 +100,7 @@ class Looked(Seen):
     patches: tuple[Patch, ...] = ()
 
 
-def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
+def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     """Read, resolve, lower and check the profile that `asked` names.
 
     Raises:

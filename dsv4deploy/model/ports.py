@@ -17,6 +17,10 @@ class Texts(Protocol):
         """
         ...
 
+
+class Folders(Texts, Protocol):
+    """Files that a person wrote, and folders that hold parts of them."""
+
     def inside(self, folder: str, name: str) -> bytes:
         """The bytes of the file `name` in `folder`, a wheel perhaps.
 

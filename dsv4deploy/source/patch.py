@@ -8,7 +8,7 @@ from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 from dsv4deploy.model.document import Document, KeyPath, Merged
 from dsv4deploy.model.patch import About, Part, Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Texts
+from dsv4deploy.model.ports import Folders
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.node import diff, wheel
 from dsv4deploy.source.document import load
@@ -26,7 +26,7 @@ class Read:
     written: Merged
 
 
-def read_patch(texts: Texts, folder: str) -> Read:
+def read_patch(texts: Folders, folder: str) -> Read:
     """The patch in `folder`, with everything that is wrong with it.
 
     Raises:
@@ -45,7 +45,7 @@ def read_patch(texts: Texts, folder: str) -> Read:
 
 @dataclass(slots=True)
 class _Reading:
-    texts: Texts
+    texts: Folders
     folder: str
     written: Merged
     about: About

@@ -12,7 +12,7 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.launch import Json, Provided
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Texts
+from dsv4deploy.model.ports import Folders
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.patch import Read, read_patch
@@ -33,7 +33,7 @@ class Patched:
     sources: Sources = field(default_factory=dict)
 
 
-def patched(texts: Texts, path: str, profile: Profile, merged: Merged, facts: Facts) -> Patched:
+def patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: Facts) -> Patched:
     """Read and judge the patches that the profile at `path` names."""
     reading = _Judging(profile, merged, facts)
     for index, name in enumerate(profile.kernels.patches):
@@ -107,7 +107,7 @@ class _Judging:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
 
-    def read(self, texts: Texts, folder: str, index: int) -> None:
+    def read(self, texts: Folders, folder: str, index: int) -> None:
         try:
             read = read_patch(texts, folder)
         except Trouble as trouble:
