@@ -13,9 +13,10 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
+from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Catalogues, Models, Texts
-from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.ports import Catalogues, Folders, Texts
+from dsv4deploy.model.profile import Health, Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
@@ -25,9 +26,10 @@ from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.fork_words import with_fork_words
-from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks
+from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
+from dsv4deploy.stages.patching import patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 from dsv4deploy.stages.variable_check import variable_diagnostics
@@ -99,9 +101,10 @@ class Looked(Seen):
 
     profile: Profile
     catalogue: Catalogue
+    patches: tuple[Patch, ...] = ()
 
 
-def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
+def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     """Read, resolve, lower and check the profile that `asked` names.
 
     Raises:
@@ -112,11 +115,18 @@ def looked_at(texts: Texts, knowledge: Knowledge, asked: Asked) -> Looked:
     profile = validate(merged, Profile)
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
-    facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
+    facts = laid_over(facts_of(profile), asked.facts)
+    laid = patched(texts, asked.path, profile, merged, facts)
+    lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
-    workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
-    start = _Start(lowered, catalogue, facts, checkpoint, workload, asked.measured, waivers)
-    return Looked(lowered.launch, merged.sources, facts, *_judged(start, knowledge), profile, catalogue)
+    settled, report = _judged(lowered, catalogue, facts, knowledge, waivers)
+    report = replace(
+        report,
+        diagnostics=(*laid.diagnostics, *report.diagnostics),
+        unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
+    )
+    sources = {**merged.sources, **laid.sources}
+    return Looked(lowered.launch, sources, facts, settled, report, profile, catalogue, laid.patches)
 
 
 def looked_at_script(

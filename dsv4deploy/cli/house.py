@@ -83,7 +83,7 @@ def bundle(looked: Looked) -> Bundle:
     from dsv4deploy.rim.shipped import templates
     from dsv4deploy.stages.render import render
 
-    return render(looked.profile, looked.launch, templates(), __version__)
+    return render(looked.profile, looked.launch, templates(), __version__, looked.patches)
 
 
 def artifact(of: Bundle, name: str) -> Artifact:

@@ -19,6 +19,18 @@ class Texts(Protocol):
         ...
 
 
+class Folders(Texts, Protocol):
+    """Files that a person wrote, and folders that hold parts of them."""
+
+    def inside(self, folder: str, name: str) -> bytes:
+        """The bytes of the file `name` in `folder`, a wheel perhaps.
+
+        Raises:
+            Trouble: it cannot be read, or is a link that leads out of the folder.
+        """
+        ...
+
+
 class Catalogues(Protocol):
     """Flag catalogues of engine versions."""
 

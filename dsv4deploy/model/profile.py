@@ -85,6 +85,9 @@ class Container(Section):
     mounts: Annotated[
         dict[Path, Path], Field(description="further read-only mounts, host path to path in the container")
     ] = {}
+    packages: Annotated[
+        dict[str, Path], Field(description="folder in the image of each package that a patch changes, such as sglang")
+    ] = {}
 
 
 class Engine(Section):
@@ -233,8 +236,11 @@ class Kernels(Section):
     ] = {}
     patches: Annotated[
         tuple[Line, ...],
-        Field(description="patches to lay over the engine, in order: folders, relative to the profile"),
+        Field(description="patches to lay over the engine, in order: folders in patches/, or paths from the profile"),
     ] = ()
+    in_place: Annotated[
+        Flag, Field(description="change the venv itself instead of a copy in the release; other users of it are hit")
+    ] = False
 
 
 class Compile(Section):

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict
 
-from dsv4deploy.node import release, switch
+from dsv4deploy.node import kernels, release, switch
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
@@ -151,6 +151,29 @@ def _logs(place: Place, document: Answer) -> Answer:
     return {"changed": False, "lines": service.log(int(document.get("lines") or 100)) if service else []}
 
 
+def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], Answer]:
+    """Ask something about the patches of the current release, or of the one that is named."""
+
+    def asked(place: Place, document: Answer) -> Answer:
+        digest = place.full(str(document["digest"])) if document.get("digest") else place.current()
+        if digest is None:
+            raise Trouble("no-release", f"{place.name} has no release on this node", "apply it first")
+        return {"changed": False, "digest": digest, **act(place.release(digest), place.manifest(digest))}
+
+    return asked
+
+
+def _revert_patches(place: Place, document: Answer) -> Answer:
+    """Undo the patches of a stopped release."""
+    with held(place, document):
+        service = switch.current_service(place)
+        if service is not None and service.running() is not None:
+            raise Trouble("wont-stop", f"{place.name} runs its patched code", "stop it first, or roll back")
+        answer = _patches(kernels.revert)(place, document)
+        let_go(place, document)
+        return answer
+
+
 VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "preview": _preview,
     "preflight": _look,
@@ -169,6 +192,9 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "history": _history,
     "status": _status,
     "logs": _logs,
+    "patches-status": _patches(kernels.status),
+    "patches-verify": _patches(kernels.verify),
+    "patches-revert": _revert_patches,
 }
 
 

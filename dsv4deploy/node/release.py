@@ -14,7 +14,7 @@ import tarfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dsv4deploy.node import files
+from dsv4deploy.node import files, kernels, shadow
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.trouble import Trouble
 
@@ -41,8 +41,11 @@ def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     else:
         _unpack(place, target, manifest, contents)
         changed = ["all"]
+    laid = shadow.lay(target, manifest)
     keep_tool(place)
-    return {"changed": bool(changed), "digest": digest, "repaired": [] if changed == ["all"] else changed}
+    repaired = [] if changed == ["all"] else changed
+    answer = {"changed": bool(changed) or laid["changed"], "digest": digest, "repaired": repaired}
+    return {**answer, "shadow": laid["packages"]} if laid["packages"] else answer
 
 
 def keep_tool(place: Place) -> None:
@@ -61,7 +64,7 @@ def drift(place: Place, digest: str) -> list[dict[str, str]]:
         found += _difference(inside, entry)
         if entry.get("dest"):
             found += _difference(Path(entry["dest"]), entry)
-    return found
+    return found + kernels.drift(place.release(digest), manifest)
 
 
 def broken(place: Place, digest: str) -> list[dict[str, str]]:

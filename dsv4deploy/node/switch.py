@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, Union
 
-from dsv4deploy.node import files, gpus, procs, release
+from dsv4deploy.node import files, gpus, kernels, procs, release
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.process import Keeper
@@ -111,6 +111,7 @@ def _trial(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> 
         if current:
             service_of(place, place.manifest(current)).stop(place.manifest(current))
         files.link(place.link, f"releases/{digest}")
+        kernels.settle(place.release(digest), manifest)
         _outfit(place, manifest, service, judged=True, old=current)
         _free(manifest)
         service.start(manifest)
@@ -164,6 +165,7 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
         manifest = place.manifest(before)
         service = service_of(place, manifest)
         files.link(place.link, f"releases/{before}")
+        kernels.settle(place.release(before), manifest)
         _outfit(place, manifest, service, judged=False, old=tried)
         if block:
             _free(manifest)
@@ -265,6 +267,7 @@ def _settled(place: Place) -> tuple[str, Service]:
 
 def _cold_start(place: Place, manifest: dict[str, Any], service: Service) -> None:
     service.stop(manifest)
+    kernels.settle(place.release(manifest["digest"]), manifest)
     _free(manifest)
     service.start(manifest)
 
@@ -283,6 +286,7 @@ def _retire(place: Place, digest: str) -> None:
     manifest = place.manifest(digest)
     service = service_of(place, manifest)
     service.retire()
+    kernels.revert_in_place(manifest)
     release.remove_outside(manifest, [])
     files.remove(place.link)
     if isinstance(service, Systemd):
@@ -332,6 +336,7 @@ def _refuse_broken(place: Place, digest: str) -> None:
     bad = release.broken(place, digest)
     if bad:
         raise Trouble("broken-upload", f"{bad[0]['path']} of the release is {bad[0]['what']}", "apply again")
+    kernels.refuse_unpatched(place.release(digest), place.manifest(digest))
 
 
 def _on_trial(place: Place, manifest: dict[str, Any], pending: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ class Trouble(Exception):  # noqa: N818 (an everyday word for an expected failur
     """An expected failure: a stable word, one line, and what to do.
 
     Words: `usage`, `broken-upload`, `locked`, `moved`, `foreign-file`, `disk`, `no-release`, `wont-stop`, `port-taken`,
-    `wedged-card`, `wont-start`, `system`.
+    `wedged-card`, `wont-start`, `patch-misfit`, `patch-shared`, `system`.
     """
 
     def __init__(self, word: str, message: str, remedy: str = "") -> None:

@@ -1,5 +1,6 @@
 """Writes a bundle to a folder, whole or not at all, and reads one back."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -39,19 +40,24 @@ def read(folder: Path) -> Mapping[str, bytes]:
         Trouble: it cannot be read.
     """
     try:
-        return (
-            {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
-            if folder.exists()
-            else {}
-        )
+        return {path: (folder / path).read_bytes() for path in _listed(folder)} if folder.exists() else {}
     except OSError as error:
         raise Trouble(f"{folder} cannot be read: {error.strerror}") from None
+
+
+def _listed(folder: Path) -> list[str]:
+    """The files of the bundle, by its manifest: a shadow package that was laid beside them is none of it."""
+    manifest = folder / MANIFEST
+    listed = [entry["path"] for entry in json.loads(manifest.read_bytes())["files"]] if manifest.is_file() else []
+    names = {path.name for path in folder.iterdir() if path.is_file()} | set(listed)
+    return sorted(name for name in names if (folder / name).is_file())
 
 
 def _fill(bundle: Bundle, folder: Path) -> None:
     folder.chmod(0o755)
     for artifact in bundle.files:
         path = folder / artifact.path
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(artifact.text)
         path.chmod(int(artifact.mode, 8))
 

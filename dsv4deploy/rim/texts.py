@@ -7,6 +7,8 @@ from dsv4deploy.model.trouble import Trouble
 
 # Far more than any text written by hand; what is larger was named by mistake.
 LARGEST = 16 * 1024 * 1024
+# A part of a patch travels inside the release, and so through one connection to every node.
+LARGEST_PART = 256 * 1024 * 1024
 
 
 class Files:
@@ -33,3 +35,23 @@ class Files:
         if len(data) > LARGEST:
             raise Trouble(f"{path} is larger than {LARGEST // 2**20} MiB: that is no text written by hand")
         return data
+
+    def inside(self, folder: str, name: str) -> bytes:
+        """The bytes of the regular file `name` in `folder`, at most `LARGEST_PART`.
+
+        Raises:
+            Trouble: it cannot be read, is too large, or is a link that leads out of the folder.
+        """
+        path = Path(folder, name)
+        try:
+            if not path.resolve(strict=True).is_relative_to(Path(folder).resolve()):
+                raise Trouble(f"{path} is a link that leads out of {folder}", "put the file itself there")
+            if not path.is_file():
+                raise Trouble(f"{path} is no file")
+            if path.stat().st_size > LARGEST_PART:
+                raise Trouble(f"{path} is larger than {LARGEST_PART // 2**20} MiB", "install it into the venv itself")
+            return path.read_bytes()
+        except FileNotFoundError:
+            raise Trouble(f"there is no file {path}") from None
+        except (OSError, RuntimeError) as error:
+            raise Trouble(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from dsv4deploy.model.launch import Launch
+from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.profile import Container, Profile
 from dsv4deploy.stages.quoting import shell
 
@@ -19,12 +20,12 @@ def keys(profile: Profile) -> Mapping[str, str]:
     return {name: path for name, path in files.items() if path}
 
 
-def lines(profile: Profile, launch: Launch) -> tuple[str, ...]:
+def lines(profile: Profile, launch: Launch, patches: Sequence[Patch] = ()) -> tuple[str, ...]:
     """What follows `exec`, one line an item, quoted; keys come in as shell variables, so nothing secret is here."""
     flags = [" ".join(map(shell, setting.words)) for setting in launch.settings.values() if setting.words]
     launcher = [" ".join(map(shell, profile.service.launcher))] if profile.service.launcher else []
     container = profile.engine.container
-    wrapper = _docker(profile, container, launch) if container else []
+    wrapper = _docker(profile, container, launch, patches) if container else []
     return (*launcher, *wrapper, *_engine(profile), *flags)
 
 
@@ -44,7 +45,7 @@ def _key_path(profile: Profile, name: str) -> str:
     return f"/run/secrets/{name}" if profile.engine.container else f'"${name}"'
 
 
-def _docker(profile: Profile, container: Container, launch: Launch) -> Sequence[str]:
+def _docker(profile: Profile, container: Container, launch: Launch, patches: Sequence[Patch]) -> Sequence[str]:
     devices = profile.hardware.devices
     cards = f'"device={",".join(map(str, devices))}"' if devices else "all"
     # The value travels through docker's own environment, so that no quoting of a second language is needed.
@@ -59,8 +60,18 @@ def _docker(profile: Profile, container: Container, launch: Launch) -> Sequence[
         *(f"--env {name}" for name in names),
         *(f"--volume {shell(f'{source}:{target}:ro')}" for source, target in mounts.items()),
         *(f'--volume "${name}":/run/secrets/{name}:ro' for name in keys(profile)),
+        *(f"--volume {mount}" for patch in patches for mount in _mounts(patch, container)),
         *([f'--volume "$here/entry.py":{MOUNTED_ENTRY}:ro'] if keys(profile) else []),
         container.image,
+    ]
+
+
+def _mounts(patch: Patch, container: Container) -> Sequence[str]:
+    """The files of a patch over those of the image, which stays as it is."""
+    folder = container.packages[patch.about.fits.package]
+    return [
+        f'"$here/"{shell(f"patches/{patch.about.name}/{part.name}")}:{shell(f"{folder}/{part.target}")}:ro'
+        for part in patch.parts
     ]
 
 

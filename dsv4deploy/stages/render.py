@@ -10,14 +10,18 @@ import jinja2
 
 from dsv4deploy.model.bundle import Artifact, Bundle
 from dsv4deploy.model.launch import Json, Launch
+from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.stages import quoting
 from dsv4deploy.stages.command import keys, lines
+from dsv4deploy.stages.patching import entries, proofs
 from dsv4deploy.stages.ports import ports
 from dsv4deploy.stages.sandbox import directives, under_home
 
 ROOT = "/opt/dsv4deploy"
 CACHE = "/var/cache/dsv4deploy"
+# Where the tool on the node lays patched copies of packages, inside the release.
+SHADOW = "shadow"
 # Every kernel compiler keeps a cache of its own; one folder holds them all. Source: SGLang 0.5.23 environ.py.
 CACHES = {
     "SGLANG_CACHE_DIR": "sglang",
@@ -42,7 +46,9 @@ class Target:
     when: str = "always"
 
 
-def render(profile: Profile, launch: Launch, templates: Mapping[str, str], tool: str) -> Bundle:
+def render(
+    profile: Profile, launch: Launch, templates: Mapping[str, str], tool: str, patches: Sequence[Patch] = ()
+) -> Bundle:
     """The bundle of `profile`.
 
     Args:
@@ -50,6 +56,7 @@ def render(profile: Profile, launch: Launch, templates: Mapping[str, str], tool:
         launch: its flags and environment for this engine version.
         templates: template texts by name, `service/systemd.service.j2`.
         tool: version of dsv4deploy, for the manifest.
+        patches: the patches that the profile names, as they were read.
     """
     engine = jinja2.Environment(
         loader=jinja2.DictLoader(dict(templates)),
@@ -65,7 +72,7 @@ def render(profile: Profile, launch: Launch, templates: Mapping[str, str], tool:
         "comment": quoting.comment,
         "systemd_rest": quoting.systemd_rest,
     }
-    context = _context(profile, launch)
+    context = _context(profile, launch, patches)
     artifacts = []
     for name in sorted(templates):
         target = header(name, templates[name])
@@ -74,7 +81,9 @@ def render(profile: Profile, launch: Launch, templates: Mapping[str, str], tool:
             path = engine.from_string(target.target).render(context)
             dest = engine.from_string(target.dest).render(context) if target.dest else None
             artifacts.append(Artifact(path, text.encode(), target.mode, dest))
-    return Bundle(profile.name, tuple(artifacts), _facts(profile, launch), tool)
+    for patch in patches:
+        artifacts += [Artifact(f"patches/{patch.about.name}/{part.name}", part.data) for part in patch.parts]
+    return Bundle(profile.name, tuple(artifacts), _facts(profile, launch, patches), tool)
 
 
 def header(name: str, text: str) -> Target:
@@ -97,15 +106,15 @@ def _applies(when: str, profile: Profile) -> bool:
     }[when]
 
 
-def build_key(profile: Profile) -> str:
+def build_key(profile: Profile, patches: Sequence[Patch] = ()) -> str:
     """What tells apart engines whose compiled kernels must not meet: 12 hex digits over version, build, place, patches."""
     engine = profile.engine
     place = engine.container.image if engine.container else engine.venv
-    parts = [engine.kind, engine.version, engine.build, place, *profile.kernels.patches]
+    parts = [engine.kind, engine.version, engine.build, place, *(patch.digest for patch in patches)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
-def _context(profile: Profile, launch: Launch) -> dict[str, Any]:
+def _context(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> dict[str, Any]:
     nccl, service = profile.nccl, profile.service
     default = service.cache is None and service.supervisor == "systemd"
     return {
@@ -116,35 +125,36 @@ def _context(profile: Profile, launch: Launch) -> dict[str, Any]:
         "service": service,
         "keys": tuple(keys(profile).items()),
         "env_file": {"path": nccl.env_file, "sha256": nccl.env_file_sha256} if nccl.env_file else None,
-        "variables": _variables(profile, launch),
-        "lines": lines(profile, launch),
+        "variables": _variables(profile, launch, patches),
+        "lines": lines(profile, launch, patches),
+        "shadow": SHADOW if _shadowed(profile, patches) else None,
         "python": f"{profile.engine.venv}/bin/python" if under_home([profile.engine.venv]) else None,
         "serve": f"{ROOT}/{profile.name}/current/serve.sh",
-        "cache_directory": f"dsv4deploy/{build_key(profile)}" if default else None,
+        "cache_directory": f"dsv4deploy/{build_key(profile, patches)}" if default else None,
         "cache_parent": service.cache,
         "sandbox": directives(profile),
     }
 
 
-def _variables(profile: Profile, launch: Launch) -> Sequence[Mapping[str, Any]]:
+def _variables(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Sequence[Mapping[str, Any]]:
     written = [variable for variable in launch.environment.values() if variable.path]
     cards = [variable for variable in written if variable.path == "hardware.devices"]
     groups = [
         ("Cards by the order of nvidia-smi.", [(v.name, quoting.shell(v.value)) for v in cards]),
-        ("Kernel caches, apart from those of other builds.", _caches(profile, launch)),
+        ("Kernel caches, apart from those of other builds.", _caches(profile, launch, patches)),
         ("From the profile.", [(v.name, quoting.shell(v.value)) for v in written if v not in cards]),
     ]
     return tuple({"why": why, "exports": items} for why, items in groups if items)
 
 
-def _caches(profile: Profile, launch: Launch) -> list[tuple[str, str]]:
-    folder = f"{quoting.shell(profile.service.cache or CACHE)}/{build_key(profile)}"
+def _caches(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> list[tuple[str, str]]:
+    folder = f"{quoting.shell(profile.service.cache or CACHE)}/{build_key(profile, patches)}"
     if not profile.service.cache and profile.service.supervisor == "process":
-        folder = f'"${{XDG_CACHE_HOME:-$HOME/.cache}}/dsv4deploy/{build_key(profile)}"'
+        folder = f'"${{XDG_CACHE_HOME:-$HOME/.cache}}/dsv4deploy/{build_key(profile, patches)}"'
     return [(name, f"{folder}/{kind}") for name, kind in CACHES.items() if name not in launch.environment]
 
 
-def _facts(profile: Profile, launch: Launch) -> Mapping[str, Json]:
+def _facts(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Mapping[str, Json]:
     """What the manifest says beside the files; everything that `apply` and `health` must know without a profile."""
     engine, service, server = profile.engine, profile.service, profile.server
     return {
@@ -171,4 +181,20 @@ def _facts(profile: Profile, launch: Launch) -> Mapping[str, Json]:
         "argv": tuple(word for setting in launch.settings.values() for word in setting.words),
         "environment": {name: variable.value for name, variable in launch.environment.items()},
         "profile": profile.model_dump(mode="json", exclude_defaults=True),
+        **_patching(profile, patches),
     }
+
+
+def _patching(profile: Profile, patches: Sequence[Patch]) -> Mapping[str, Json]:
+    """What the manifest says of patches; nothing if there are none."""
+    if not patches:
+        return {}
+    return {
+        "patching": {"in_place": profile.kernels.in_place, "arch": profile.hardware.arch},
+        "patches": entries(patches),
+        "proofs": proofs(patches),
+    }
+
+
+def _shadowed(profile: Profile, patches: Sequence[Patch]) -> bool:
+    return bool(patches) and not profile.kernels.in_place and profile.engine.container is None

@@ -23,7 +23,8 @@ _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last",
 }  # fmt: skip
-_CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune"}
+_CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune",
+             "patches-revert"}  # fmt: skip
 
 
 class ActionModule(ActionBase):

@@ -27,6 +27,11 @@ class Written:
         """The bytes of `path`."""
         return self.texts[path].encode() if path in self.texts else Files().read(path)
 
+    def inside(self, folder: str, name: str) -> bytes:
+        """The bytes of the file `name` in `folder`."""
+        path = f"{folder}/{name}"
+        return self.texts[path].encode() if path in self.texts else Files().inside(folder, name)
+
 
 @cache
 def knowledge() -> Knowledge:
@@ -50,7 +55,7 @@ def rendered(profile: str | Path, *sets: str, variants: Sequence[str] = ()) -> B
 
 def bundle_of(seen: Looked) -> Bundle:
     """The bundle of a profile that was looked at."""
-    return render(seen.profile, seen.launch, templates(), "0.0.0")
+    return render(seen.profile, seen.launch, templates(), "0.0.0", seen.patches)
 
 
 def text_of(bundle: Bundle, name: str) -> str:

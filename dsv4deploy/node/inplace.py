@@ -1,0 +1,233 @@
+"""Patches in the venv itself, for those who ask for it: a transaction with backups, and one owner's set at a time.
+
+The backups are the original files, renamed back on revert, so that content, modes and times are what they were. RECORD
+is never touched. A journal in the venv says what is being done; whoever finds it unfinished undoes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Iterator
+
+from dsv4deploy.node import files
+from dsv4deploy.node.patchset import PatchSet, Written, written
+from dsv4deploy.node.trouble import Trouble
+
+FOLDER = ".dsv4deploy"
+_JOURNAL = "patches.json"
+_LINKLESS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
+
+
+def apply(patches: PatchSet, owner: str) -> dict[str, Any]:
+    """Bring the venv to exactly these patches; answers `changed`. The server that uses it must be stopped.
+
+    Raises:
+        Trouble: it is patched for somebody else with another set, the patches do not fit, or it cannot be written;
+            the venv is then as it was.
+    """
+    for entry in patches.entries:
+        if entry["kind"] == "wheel":
+            raise Trouble("patch-misfit", f"patch {entry['name']}: a wheel is never laid into a venv", "use the shadow")
+    prefix = _prefix(patches.python)
+    with _alone(prefix):
+        recover(prefix)
+        journal = read(prefix)
+        if journal and journal["digest"] == patches.digest and not overwritten(journal):
+            return {"changed": _own(prefix, journal, owner)}
+        if journal:
+            others = [one for one in journal["owners"] if one != owner]
+            if others:
+                raise Trouble(
+                    "patch-shared",
+                    f"{prefix} is patched in place for {', '.join(others)} with another set of patches",
+                    "give each its own venv, or leave `kernels.in_place` out",
+                )
+            _undo(prefix, journal)
+        _transact(prefix, patches, owner)
+        return {"changed": True}
+
+
+def revert(prefix: Path, owner: str | None = None) -> dict[str, Any]:
+    """Undo what was patched here; with an `owner`, only if nobody else uses the same set.
+
+    Answers `changed`, and `left`: files that were changed since, by an upgrade or by hand, and stay as they are.
+    """
+    with _alone(prefix):
+        recover(prefix)
+        journal = read(prefix)
+        if journal is None or (owner is not None and owner not in journal["owners"]):
+            return {"changed": False, "left": []}
+        rest = [one for one in journal["owners"] if owner is not None and one != owner]
+        if rest:
+            _write(prefix, {**journal, "owners": rest})
+            return {"changed": False, "left": []}
+        return {"changed": True, "left": _undo(prefix, journal)}
+
+
+def read(prefix: Path) -> dict[str, Any] | None:
+    """The journal of a venv; None if it is as it was installed."""
+    return files.read_json(prefix / FOLDER / _JOURNAL)
+
+
+def recover(prefix: Path) -> bool:
+    """Undo what an interrupted run left half done; whether there was something."""
+    journal = read(prefix)
+    if journal and journal["state"] != "applied":
+        _undo(prefix, journal)
+        return True
+    if journal is None and (prefix / FOLDER).is_dir():
+        shutil.rmtree(str(prefix / FOLDER))
+    return False
+
+
+def overwritten(journal: dict[str, Any]) -> list[str]:
+    """Patched files that are no longer as the patch left them."""
+    return [one["path"] for one in journal["files"] if files.digest(Path(one["path"])) != one["after"]]
+
+
+def prefix_of(python: str) -> Path:
+    return _prefix(python)
+
+
+def _prefix(python: str) -> Path:
+    return Path(os.path.realpath(str(Path(python).parent.parent)))
+
+
+def _own(prefix: Path, journal: dict[str, Any], owner: str) -> bool:
+    if owner in journal["owners"]:
+        return False
+    _write(prefix, {**journal, "owners": [*journal["owners"], owner]})
+    return False
+
+
+def _transact(prefix: Path, patches: PatchSet, owner: str) -> None:
+    venv = patches.venv()
+    folders = {name: package.folder for name, package in venv.packages.items()}
+    changes = list(written(patches, folders))
+    try:
+        (prefix / FOLDER).mkdir(mode=0o755)
+        entries = [_kept(prefix, number, folders, one) for number, one in enumerate(changes)]
+        journal = {
+            "schema": "in-place/1",
+            "state": "applying",
+            "owners": [owner],
+            "digest": patches.digest,
+            "versions": {name: package.version for name, package in venv.packages.items()},
+            "files": entries,
+            "made": _missing_folders([Path(one["path"]) for one in entries]),
+        }
+        _write(prefix, journal)
+        for entry, change in zip(entries, changes):
+            _put(prefix, entry, change)
+        _write(prefix, {**journal, "state": "applied"})
+    except BaseException:
+        with contextlib.suppress(OSError):
+            recover(prefix)
+        raise
+
+
+def _kept(prefix: Path, number: int, folders: dict[str, Path], change: Written) -> dict[str, Any]:
+    """Keep the original of one file, and say in the journal what is to become of it."""
+    name, _, rest = change.path.partition("/")
+    path = folders[name] / rest
+    backup = f"{number:04}" if change.before else None
+    if backup:
+        _copy(path, prefix / FOLDER / backup)
+    compiled = [str(one) for one in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc")]
+    return {
+        "path": str(path),
+        "name": change.path,
+        "patch": change.patch,
+        "before": change.before,
+        "after": change.after,
+        "backup": backup,
+        "compiled": {one: f"{number:04}-{index}.pyc" for index, one in enumerate(compiled)},
+    }
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        os.link(str(source), str(target))
+    except OSError as error:
+        if error.errno not in _LINKLESS:
+            raise
+        shutil.copy2(str(source), str(target))
+        seen = source.stat()
+        if os.geteuid() == 0:
+            os.chown(str(target), seen.st_uid, seen.st_gid)
+
+
+def _put(prefix: Path, entry: dict[str, Any], change: Written) -> None:
+    path = Path(entry["path"])
+    for compiled, backup in entry["compiled"].items():
+        os.replace(compiled, str(prefix / FOLDER / backup))
+    if change.data is None:
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    seen = path.stat() if change.before else path.parent.stat()
+    files.write(path, change.data, change.mode, (seen.st_uid, seen.st_gid) if os.geteuid() == 0 else None)
+
+
+def _undo(prefix: Path, journal: dict[str, Any]) -> list[str]:
+    """Put every original back, unless the file was changed since by somebody else; those files."""
+    left = []
+    _write(prefix, {**journal, "state": "reverting"})
+    for entry in journal["files"]:
+        path = Path(entry["path"])
+        if files.digest(path) not in (entry["before"], entry["after"]):
+            left.append(str(path))
+            continue
+        backup = prefix / FOLDER / str(entry["backup"])
+        if entry["backup"] and backup.exists():
+            os.replace(str(backup), str(path))
+        elif not entry["backup"]:
+            files.remove(path)
+        _compiled_back(prefix, entry)
+    for folder in journal["made"]:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(f"{folder}/__pycache__", ignore_errors=True)
+            os.rmdir(folder)
+    shutil.rmtree(str(prefix / FOLDER))
+    return left
+
+
+def _compiled_back(prefix: Path, entry: dict[str, Any]) -> None:
+    path = Path(entry["path"])
+    for one in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        if str(one) not in entry["compiled"] or (prefix / FOLDER / entry["compiled"][str(one)]).exists():
+            one.unlink()
+    for compiled, backup in entry["compiled"].items():
+        if (prefix / FOLDER / backup).exists():
+            os.replace(str(prefix / FOLDER / backup), compiled)
+
+
+def _missing_folders(paths: list[Path]) -> list[str]:
+    """Folders that the patches have to make, the innermost first."""
+    missing = {folder for path in paths for folder in path.parents if not folder.exists()}
+    return sorted((str(one) for one in missing), key=len, reverse=True)
+
+
+def _write(prefix: Path, journal: dict[str, Any]) -> None:
+    files.write_json(prefix / FOLDER / _JOURNAL, journal)
+
+
+@contextlib.contextmanager
+def _alone(prefix: Path) -> Iterator[None]:
+    try:
+        handle = os.open(str(prefix), os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise Trouble("system", f"{prefix}: {error.strerror}", "name the venv in engine.venv") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Trouble("locked", f"{prefix} is being patched by another run", "wait for it") from None
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,191 @@
+"""The patches of one release: laid, looked at, proved and undone, wherever they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Mapping
+
+from dsv4deploy.node import files, inplace, proof, shadow
+from dsv4deploy.node.patchset import PatchSet, patchset
+from dsv4deploy.node.trouble import Trouble
+from dsv4deploy.node.venv import Package, ask
+
+
+def install(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Lay the patches of a release; in place only if the manifest asks for it."""
+    if in_place(manifest):
+        return {"packages": [], **settle(release, manifest)}
+    return shadow.lay(release, manifest)
+
+
+def settle(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Bring the venv to what this release says: its patches in place, or none of ours; its server must be stopped."""
+    patches, python = patchset(manifest, release), manifest["engine"].get("python")
+    if patches and in_place(manifest):
+        return inplace.apply(patches, manifest["name"])
+    if python and inplace.read(inplace.prefix_of(python)):
+        return inplace.revert(inplace.prefix_of(python), manifest["name"])
+    return {"changed": False}
+
+
+def revert(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Undo the patches of a release: the venv is then as it was, and the release cannot start."""
+    undone = revert_in_place(manifest)
+    gone = shadow.remove(release)
+    return {**undone, "changed": undone["changed"] or gone}
+
+
+def revert_in_place(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Undo what this deployment patched in its venv, if it did."""
+    python = manifest["engine"].get("python")
+    if not python or not in_place(manifest):
+        return {"changed": False, "left": []}
+    return inplace.revert(inplace.prefix_of(python), manifest["name"])
+
+
+def status(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """What every patched file and package is now: `fine`, and why not."""
+    patches = patchset(manifest, release)
+    if patches is None:
+        return {"place": None, "fine": True, "patches": [], "packages": []}
+    if in_place(manifest):
+        return _status_in_place(patches)
+    return _status_of_shadow(patches, release)
+
+
+def verify(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """The status, and what the interpreter really imports when it is started as the service starts it."""
+    answer = status(release, manifest)
+    if answer["place"] is None or not answer["fine"]:
+        return {**answer, "imports": []}
+    patches = patchset(manifest, release)
+    names = patches.packages if patches else {}
+    if answer["place"] == "shadow":
+        root = release / shadow.NAME
+        imports = proof.imported(release, manifest, {name: root / name for name in names}, root)
+    else:
+        venv = ask(manifest["engine"]["python"], names)
+        imports = proof.imported(release, manifest, {n: one.folder for n, one in venv.packages.items()}, None)
+    return {**answer, "imports": imports, "fine": all(one["ok"] for one in imports)}
+
+
+def drift(release: Path, manifest: dict[str, Any]) -> list[dict[str, str]]:
+    """Everything about the patches that is not as it was laid, as a path and what it is."""
+    answer = status(release, manifest)
+    found = [
+        {"path": one["path"], "what": one["state"]}
+        for patch in answer["patches"]
+        for one in patch["files"]
+        if one["state"] != "patched"
+    ]
+    found += [
+        {"path": one["folder"], "what": one["told"]}
+        for one in answer["packages"]
+        if one["state"] not in ("pristine", "edited")
+    ]
+    return found + list(answer.get("others", []))
+
+
+def in_place(manifest: dict[str, Any]) -> bool:
+    return bool((manifest.get("patching") or {}).get("in_place"))
+
+
+def _status_of_shadow(patches: PatchSet, release: Path) -> dict[str, Any]:
+    root = release / shadow.NAME
+    state = files.read_json(root / shadow.STATE)
+    if state is None:
+        missing = [{"name": one["name"], "state": "not installed", "files": []} for one in patches.entries]
+        return {"place": "shadow", "folder": str(root), "fine": False, "patches": missing, "packages": []}
+    odd = {one["path"]: one["what"] for one in shadow.differences(release)}
+    found = []
+    for entry in patches.entries:
+        mine = {path: one for path, one in state["patched"].items() if one["patch"] == entry["name"]}
+        rows = [_row(root / path, path, one, odd.pop(path, None)) for path, one in mine.items()]
+        found.append({"name": entry["name"], "state": _worst(rows), "files": rows})
+    packages = [_origin(patches, one) for one in state["packages"] if one.get("from")]
+    others = [{"path": path, "what": what} for path, what in sorted(odd.items())]
+    fine = all(one["state"] == "patched" for one in found) and not any(one["what"] != "added" for one in others)
+    return {
+        "place": "shadow",
+        "folder": str(root),
+        "fine": fine and all(one["state"] in ("pristine", "edited") for one in packages),
+        "patches": found,
+        "packages": packages,
+        "others": others,
+    }
+
+
+def _row(target: Path, path: str, patched: dict[str, Any], odd: str | None) -> dict[str, str]:
+    if odd == "drifted" and files.digest(target) == patched["before"]:
+        odd = "pristine"
+    if patched["after"] is None:
+        odd = "drifted" if target.exists() else None
+    return {"path": path, "state": odd or "patched"}
+
+
+def _worst(rows: list[dict[str, str]]) -> str:
+    return next((one["state"] for one in rows if one["state"] != "patched"), "patched")
+
+
+def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
+    """What became of the package in the venv since its copy was made."""
+    answer = {"name": package["name"], "folder": package["from"], "how": package["how"], "version": package["version"]}
+    edited = package["unlike_record"]
+    if not Path(package["from"]).is_dir():
+        return {**answer, "state": "gone", "told": f"{package['name']} is no longer there"}
+    if shadow.stamp(Path(package["from"])) == package["stamp"]:
+        told = f"{len(edited)} files were not as their wheel brought them: {', '.join(edited[:3])}" if edited else ""
+        return {**answer, "state": "edited" if edited else "pristine", "told": told}
+    now = ask(patches.python, {package["name"]: patches.packages[package["name"]]}).packages[package["name"]]
+    if now.version != package["version"]:
+        told = f"the venv has {package['name']} {now.version} since, the release runs {package['version']}"
+        return {**answer, "state": "upgraded", "told": told}
+    unlike = [path for path in now.record if files.digest(now.folder.parent / path) != now.record[path]]
+    told = f"{', '.join(unlike[:3])} edited in the venv since" if unlike else "reinstalled in the venv since"
+    return {**answer, "state": "changed", "told": told}
+
+
+def _status_in_place(patches: PatchSet) -> dict[str, Any]:
+    journal = inplace.read(inplace.prefix_of(patches.python))
+    if journal is None or journal["digest"] != patches.digest or journal["state"] != "applied":
+        state = "half done" if journal and journal["state"] != "applied" else "not installed"
+        found = [{"name": one["name"], "state": state, "files": []} for one in patches.entries]
+        return {"place": "in-place", "fine": False, "patches": found, "packages": []}
+    now = ask(patches.python, patches.packages).packages
+    rows = [(one["patch"], {"path": one["path"], "state": _in_venv(one, now, journal)}) for one in journal["files"]]
+    found = []
+    for entry in patches.entries:
+        mine = [row for name, row in rows if name == entry["name"]]
+        found.append({"name": entry["name"], "state": _worst(mine), "files": mine})
+    return {
+        "place": "in-place",
+        "fine": all(one["state"] == "patched" for one in found),
+        "patches": found,
+        "packages": [],
+        "owners": journal["owners"],
+    }
+
+
+def _in_venv(entry: dict[str, Any], now: Mapping[str, Package], journal: dict[str, Any]) -> str:
+    found = files.digest(Path(entry["path"]))
+    if found == entry["after"]:
+        return "patched"
+    package = now[entry["name"].split("/")[0]]
+    if package.version != journal["versions"].get(package.name):
+        return f"overwritten by the upgrade to {package.version}"
+    if found is not None and found == package.record.get(entry["name"]):
+        return "overwritten by a reinstall"
+    return "missing" if found is None else "pristine" if found == entry["before"] else "drifted"
+
+
+def refuse_unpatched(release: Path, manifest: dict[str, Any]) -> None:
+    """See that a release with patches can start.
+
+    Raises:
+        Trouble: its shadow packages are not there, or not as they were made.
+    """
+    if patchset(manifest, release) is None or in_place(manifest):
+        return
+    bad = [one for one in shadow.differences(release) if one["what"] != "added"]
+    if bad:
+        raise Trouble("broken-upload", f"patched file {bad[0]['path']} is {bad[0]['what']}", "apply again")

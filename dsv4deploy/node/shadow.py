@@ -1,0 +1,324 @@
+"""Shadow packages: a copy of each patched package inside the release, that comes before the venv's own.
+
+The copy is made of hard links, so that it costs names and no space, and each changed file is a new one beside them:
+the venv keeps every byte. It is built under another name and renamed when it is whole; a release without it does not
+start. Undo is the release link.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any, Iterator
+
+from dsv4deploy.node import files, wheel
+from dsv4deploy.node.front import SITECUSTOMIZE
+from dsv4deploy.node.patchset import PatchSet, Written, archs, patchset, room, runs_on, unlike_record, written
+from dsv4deploy.node.trouble import Trouble
+from dsv4deploy.node.venv import Package, Venv, run
+
+NAME = "shadow"
+STATE = ".dsv4deploy.json"
+_CACHES = "__pycache__"
+
+_FIND = """
+import json, sys
+from importlib import util
+print("\\n" + json.dumps({one: getattr(util.find_spec(one), "origin", None) for one in json.loads(sys.argv[1])}))
+"""
+
+
+def lay(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Make the shadow packages of an unpacked release as its manifest says; a second time changes nothing.
+
+    Answers `changed`, and `packages`: for each its files, bytes and seconds, and whether they are `linked` or `copied`
+    (and `why`).
+
+    Raises:
+        Trouble: the patches do not fit what is installed, or there is no room; nothing is left half done.
+    """
+    patches = patchset(manifest, release)
+    if patches is None or _in_place(manifest):
+        return {"changed": False, "packages": []}
+    with _alone(release):
+        _clear(release)
+        venv = patches.venv()
+        key = _key(patches, venv)
+        state = files.read_json(release / NAME / STATE) or {}
+        if state.get("key") == key and not differences(release):
+            return {"changed": False, "packages": state["packages"]}
+        fresh = release / f".{NAME}.new"
+        try:
+            state = _build(patches, venv, fresh, key)
+        except BaseException as error:
+            shutil.rmtree(str(fresh), ignore_errors=True)
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise Trouble("disk", f"no space left for {release / NAME}", "free some space") from None
+            raise
+        _put(release, fresh)
+        return {"changed": True, "packages": state["packages"]}
+
+
+def remove(release: Path) -> bool:
+    """Take the shadow packages away; whether there were any. Nothing outside the release was ever changed."""
+    with _alone(release):
+        _clear(release)
+        there = (release / NAME).exists()
+        if there:
+            os.replace(str(release / NAME), str(release / f".{NAME}.old"))
+            _clear(release)
+        return there
+
+
+def differences(release: Path) -> list[dict[str, str]]:
+    """Every file of the shadow that is not as it was built: `missing`, `drifted` or `added`; compiled caches aside."""
+    shadow = release / NAME
+    state = files.read_json(shadow / STATE)
+    if state is None:
+        return [{"path": str(shadow), "what": "missing"}]
+    found, there = [], set(walk(shadow)) - {STATE}
+    for path, wanted in state["files"].items():
+        if path not in there:
+            found.append({"path": path, "what": "missing"})
+        elif _digest(shadow / path) != wanted:
+            found.append({"path": path, "what": "drifted"})
+    return found + [{"path": path, "what": "added"} for path in sorted(there - set(state["files"]))]
+
+
+def outdated(release: Path) -> list[str]:
+    """Packages whose originals in the venv were changed since the shadow was built: by an upgrade, or by hand."""
+    state = files.read_json(release / NAME / STATE) or {}
+    return [
+        one["name"]
+        for one in state.get("packages", [])
+        if one.get("stamp") and one["stamp"] != stamp(Path(one["from"]))
+    ]
+
+
+def walk(folder: Path) -> Iterator[str]:
+    """Every file and link below `folder`, except compiled caches."""
+    for here, folders, names in os.walk(str(folder)):
+        for name in [one for one in folders if os.path.islink(os.path.join(here, one))]:
+            names.append(name)
+        folders[:] = sorted(one for one in folders if one != _CACHES and one not in names)
+        for name in names:
+            yield os.path.relpath(os.path.join(here, name), str(folder))
+
+
+def stamp(folder: Path) -> str:
+    """What changes when any file of a package does: names, sizes and times; nothing is read."""
+    total = hashlib.sha256()
+    for path in sorted(walk(folder)):
+        with contextlib.suppress(FileNotFoundError):
+            seen = os.lstat(str(folder / path))
+            total.update(f"{path}\0{seen.st_size}\0{seen.st_mtime_ns}\n".encode())
+    return total.hexdigest()
+
+
+def _in_place(manifest: dict[str, Any]) -> bool:
+    return bool((manifest.get("patching") or {}).get("in_place"))
+
+
+def _key(patches: PatchSet, venv: Venv) -> str:
+    """Equal for an equal result: the patches, and the packages that they are laid over."""
+    stamps = [[package.name, str(package.folder), stamp(package.folder)] for package in venv.packages.values()]
+    return hashlib.sha256(repr([patches.digest, patches.python, stamps]).encode()).hexdigest()
+
+
+def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, Any]:
+    fresh.mkdir(mode=0o755)
+    packages = _wheels(patches, venv, fresh)
+    for package in venv.packages.values():
+        if not (fresh / package.name).exists():
+            packages.append(_copy(package, fresh))
+    changes = _change(patches, venv, fresh)
+    front = _first(patches, fresh)
+    state = {
+        "schema": "shadow/1",
+        "key": key,
+        "python": patches.python,
+        "front": front,
+        "packages": packages,
+        "patched": {one.path: {"patch": one.patch, "before": one.before, "after": one.after} for one in changes},
+        "files": {path: _digest(fresh / path) for path in sorted(walk(fresh))},
+    }
+    files.write_json(fresh / STATE, state)
+    files.sync(fresh)
+    return state
+
+
+def _wheels(patches: PatchSet, venv: Venv, fresh: Path) -> list[dict[str, Any]]:
+    answers = []
+    for entry in (one for one in patches.entries if one["kind"] == "wheel"):
+        began = time.monotonic()
+        data = patches.part(entry, entry["parts"][0]["name"])
+        room(fresh, 4 * len(data))
+        laid = wheel.unpack(data, fresh)
+        known = _archs_fit(patches, entry, fresh, laid)
+        answers.append(
+            {
+                "name": entry["package"],
+                "how": "unpacked",
+                "files": len(laid),
+                "bytes": sum((fresh / path).stat().st_size for path in laid),
+                "seconds": round(time.monotonic() - began, 2),
+                "archs": known,
+                "left_out": wheel.left_out(data),
+            }
+        )
+    return answers
+
+
+def _archs_fit(patches: PatchSet, entry: dict[str, Any], fresh: Path, laid: list[str]) -> list[str] | str:
+    compiled = [archs(fresh / path) for path in laid if path.endswith(".so")]
+    if any(one is None for one in compiled):
+        return "unknown: cuobjdump is not on this node"
+    found = sorted({one for some in compiled for one in some or []})
+    if found and patches.arch and not runs_on(found, patches.arch):
+        raise Trouble(
+            "patch-misfit", f"patch {entry['name']}: its code is for {', '.join(found)}, the cards are {patches.arch}"
+        )
+    return found
+
+
+def _copy(package: Package, fresh: Path) -> dict[str, Any]:
+    """The package, its files as hard links; copied where a file system cannot, or may not, link."""
+    began, total = time.monotonic(), 0
+    why = ""
+    count = 0
+    sources = [package.folder, *_libraries(package)]
+    for source in sources:
+        for here, folders, names in os.walk(str(source)):
+            target = fresh / source.name / os.path.relpath(here, str(source))
+            target.mkdir(parents=True, exist_ok=True)
+            os.chmod(str(target), os.stat(here).st_mode & 0o7777 | 0o700)
+            links = [one for one in folders if os.path.islink(os.path.join(here, one))]
+            folders[:] = [one for one in folders if one not in links]
+            for name in [*names, *links]:
+                refused = _link(os.path.join(here, name), str(target / name), copy=bool(why))
+                if refused and not why:
+                    why = refused
+                    room(fresh, _size(sources))
+                    shutil.copy2(os.path.join(here, name), str(target / name), follow_symlinks=False)
+                count += 1
+                total += os.lstat(os.path.join(here, name)).st_size if why else 0
+    return {
+        "name": package.name,
+        "from": str(package.folder),
+        "version": package.version,
+        "stamp": stamp(package.folder),
+        "unlike_record": unlike_record(package),
+        "how": "copied" if why else "linked",
+        "why": why,
+        "files": count,
+        "bytes": total,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+
+
+def _link(source: str, target: str, *, copy: bool) -> str:
+    """One file of the copy; why it could not be linked, empty if it could be or is to be copied."""
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
+        return ""
+    if copy:
+        shutil.copy2(source, target, follow_symlinks=False)
+        return ""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS):
+            return os.strerror(error.errno)
+        raise
+    return ""
+
+
+def _libraries(package: Package) -> list[Path]:
+    """The shared libraries that a wheel keeps beside its package, found from there by relative paths."""
+    return [one for one in package.folder.parent.glob("*.libs") if one.stem.replace("-", "_") == package.name]
+
+
+def _size(folders: list[Path]) -> int:
+    return sum(os.lstat(str(folder / path)).st_size for folder in folders for path in walk(folder))
+
+
+def _change(patches: PatchSet, venv: Venv, fresh: Path) -> list[Written]:
+    changes = list(written(patches, {name: fresh / name for name in venv.packages}))
+    for one in changes:
+        target = fresh / one.path
+        if one.data is None:
+            target.unlink()
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            files.write(target, one.data, one.mode)
+        _forget_compiled(target)
+    return changes
+
+
+def _forget_compiled(target: Path) -> None:
+    """A compiled file of the old text could pass for one of the new: Python compares times and sizes only."""
+    for old in (target.parent / _CACHES).glob(f"{target.stem}.*.pyc"):
+        old.unlink()
+
+
+def _first(patches: PatchSet, fresh: Path) -> bool:
+    """See that the shadow wins; whether that needed more than `PYTHONPATH`.
+
+    A `.pth` file or an editable install may put itself first, ahead of `PYTHONPATH`.
+    """
+    if not strangers(patches, fresh):
+        return False
+    files.write(fresh / "sitecustomize.py", SITECUSTOMIZE)
+    others = strangers(patches, fresh)
+    if others:
+        name, origin = next(iter(others.items()))
+        raise Trouble("patch-misfit", f"{name} is imported from {origin}, whatever comes first in PYTHONPATH")
+    return True
+
+
+def strangers(patches: PatchSet, shadow: Path) -> dict[str, str | None]:
+    """The patched packages that the interpreter finds elsewhere than in `shadow`, and where."""
+    found = run(patches.python, _FIND, [json.dumps(list(patches.packages))], [str(shadow)])
+    return {name: origin for name, origin in found.items() if not str(origin).startswith(f"{shadow}{os.sep}")}
+
+
+def _put(release: Path, fresh: Path) -> None:
+    shadow, old = release / NAME, release / f".{NAME}.old"
+    if shadow.exists():
+        os.replace(str(shadow), str(old))
+    os.replace(str(fresh), str(shadow))
+    files.sync(release)
+    shutil.rmtree(str(old), ignore_errors=True)
+
+
+def _clear(release: Path) -> None:
+    """Clear away what an interrupted run left."""
+    for name in (f".{NAME}.new", f".{NAME}.old"):
+        shutil.rmtree(str(release / name), ignore_errors=True)
+
+
+def _digest(path: Path) -> str | None:
+    return f"link {os.readlink(str(path))}" if path.is_symlink() else files.digest(path)
+
+
+@contextlib.contextmanager
+def _alone(release: Path) -> Iterator[None]:
+    """Keep a second run out while the shadow of this release is worked on."""
+    handle = os.open(str(release), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Trouble(
+                "locked", f"the patches of {release} are being worked on by another run", "wait for it"
+            ) from None
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,155 @@
+"""A toy engine called sglang: wheels of it, virtual environments with it, patches for it, bundles that start it."""
+
+import base64
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.rim import bundles
+from house import rendered
+
+SOURCES = {
+    "sglang/__init__.py": '"""A toy."""\n',
+    "sglang/launch_server.py": (
+        'from sglang.attention import decode\n\n\ndef main():\n    print("decode:", decode())\n\n\nif __name__ == "__main__":\n    main()\n'
+    ),
+    "sglang/attention.py": "".join(
+        [
+            '"""Attention."""\n\n\n',
+            "def decode():\n",
+            '    return "stock"\n',
+            "\n\n",
+            "def prefill():\n",
+            '    return "prefill"\n',
+        ]
+    ),
+    "sglang/configs/e8.json": '{"1": {"block": 16}}\n',
+}
+PATCHED = 'import os\n\n\ndef decode():\n    return "patched " + os.environ.get("TOY_MMA", "0")\n'
+DIFF = """\
+diff --git a/python/sglang/attention.py b/python/sglang/attention.py
+--- a/python/sglang/attention.py
++++ b/python/sglang/attention.py
+@@ -2,5 +2,5 @@
+ 
+ 
+ def decode():
+-    return "stock"
++    return "diffed"
+ 
+"""
+PROFILE = """\
+name: toy
+engine: {{version: 0.5.23, venv: {venv}}}
+model: {{path: /models/toy}}
+service: {{supervisor: process}}
+kernels:
+  toggles: {{TOY_MMA: 1}}
+  patches: [{patches}]
+"""
+
+
+def wheel(folder: Path, version: str = "0.5.23", sources: Mapping[str, str] = SOURCES, name: str = "sglang") -> Path:
+    """A wheel with a RECORD and a console script."""
+    info = f"{name}-{version}.dist-info"
+    files = {
+        **sources,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: toys\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\n{name} = sglang.launch_server:main\n",
+    }
+    rows = [f"{path},sha256={_record(text)},{len(text.encode())}" for path, text in files.items()]
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,\n"])
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), text)
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    path.write_bytes(data.getvalue())
+    return path
+
+
+def venv(folder: Path, *wheels: Path, python: str = sys.executable) -> Path:
+    """A virtual environment without pip, into which `wheels` are unpacked as pip would."""
+    subprocess.run([python, "-m", "venv", "--without-pip", str(folder)], check=True)
+    for one in wheels:
+        with zipfile.ZipFile(one) as archive:
+            archive.extractall(site(folder))
+    return folder
+
+
+def site(folder: Path) -> Path:
+    """The site-packages of a virtual environment."""
+    return next((folder / "lib").glob("python*")) / "site-packages"
+
+
+def overlay(project: Path, name: str = "mma", text: str = PATCHED, *, fits: str = 'versions: "==0.5.23"', more: str = "") -> Path:
+    """A patch folder that lays one file over the toy."""
+    folder = project / "patches" / name
+    (folder / "files").mkdir(parents=True)
+    (folder / "files/attention.py").write_text(text)
+    (folder / "patch.yaml").write_text(
+        f"""\
+name: {name}
+summary: decode in another way
+kind: overlay
+fits: {{package: sglang, {fits}}}
+files:
+  - path: attention.py
+toggle: {{name: TOY_MMA}}
+proof: {{module: sglang.attention, symbol: decode, log: "decode: patched"}}
+{more}"""
+    )
+    return folder
+
+
+def diff(project: Path, name: str = "diffed", text: str = DIFF, more: str = "") -> Path:
+    """A patch folder with one unified diff."""
+    folder = project / "patches" / name
+    folder.mkdir(parents=True)
+    (folder / "change.diff").write_text(text)
+    (folder / "patch.yaml").write_text(
+        f"name: {name}\nsummary: a diff\nkind: diff\nfits: {{package: sglang, versions: '>=0.5'}}\n"
+        f"diffs: [{{file: change.diff}}]\ntoggle: {{name: TOY_MMA}}\n{more}"
+    )
+    return folder
+
+
+def profile(project: Path, engine: Path, *patches: str, more: str = "") -> Path:
+    """A profile of the toy in `engine` with these patches."""
+    path = project / "profile.yaml"
+    path.write_text(PROFILE.format(venv=engine, patches=", ".join(patches)) + more)
+    return path
+
+
+def bundle(project: Path, engine: Path, *patches: str, more: str = "", folder: str = "bundle") -> tuple[Path, Bundle]:
+    """The rendered bundle of such a profile, in a folder."""
+    made = rendered(profile(project, engine, *patches, more=more))
+    bundles.write(made, project / folder)
+    return project / folder, made
+
+
+def serve(bundle: Path) -> subprocess.CompletedProcess[str]:
+    """What the rendered serve.sh prints when it is started by hand."""
+    return subprocess.run([str(bundle / "serve.sh")], capture_output=True, text=True, check=False)
+
+
+def fingerprint(folder: Path) -> dict[str, tuple[int, str]]:
+    """Mode and content of everything below a folder."""
+    found = {}
+    for here, folders, names in os.walk(folder):
+        for name in [*folders, *names]:
+            path = Path(here, name)
+            content = os.readlink(path) if path.is_symlink() else path.read_bytes().hex() if path.is_file() else ""
+            found[str(path.relative_to(folder))] = (path.lstat().st_mode, hashlib.sha256(content.encode()).hexdigest())
+    return found
+
+
+def _record(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
