@@ -15,8 +15,8 @@ from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Catalogues, Folders, Texts
-from dsv4deploy.model.profile import Health, Profile
+from dsv4deploy.model.ports import Catalogues, Folders, Models, Texts
+from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
@@ -26,7 +26,7 @@ from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.fork_words import with_fork_words
-from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
+from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.patching import patched
@@ -62,7 +62,13 @@ def chain(texts: Texts, path: str) -> tuple[Document, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a command line says about one profile: the file, what is laid over it, and what is known beside it."""
+    """What a command line says about one profile: the file, what is laid over it, and what is known beside it.
+
+    Attributes:
+        checkpoint: shape and weights of the model, where the facts carry them.
+        measured: what a first start on that node measured.
+        told: what there was to say about the facts.
+    """
 
     path: str
     variants: tuple[str, ...] = ()
@@ -71,6 +77,7 @@ class Asked:
     waivers: tuple[Waiver, ...] = ()
     checkpoint: Checkpoint | None = None
     measured: Measured | None = None
+    told: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +122,20 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     profile = validate(merged, Profile)
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
-    facts = laid_over(facts_of(profile), asked.facts)
+    facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
     laid = patched(texts, asked.path, profile, merged, facts)
     lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
-    settled, report = _judged(lowered, catalogue, facts, knowledge, waivers)
+    workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
+    start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers, asked)
+    settled, report, memory = _judged(start, knowledge)
     report = replace(
         report,
         diagnostics=(*laid.diagnostics, *report.diagnostics),
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}
-    return Looked(lowered.launch, sources, facts, settled, report, profile, catalogue, laid.patches)
+    return Looked(lowered.launch, sources, facts, settled, report, memory, profile, catalogue, laid.patches)
 
 
 def looked_at_script(
@@ -143,7 +152,7 @@ def looked_at_script(
     Raises:
         Trouble: it cannot be read, starts no server, or several and `number` does not choose one.
     """
-    read = imported(texts, asked.path)
+    read = imported(texts, asked.path, known)
     history, version = knowledge.catalogues.history, asked.facts.engine_version
     command = chosen(read, number)
     version = version if version in history.versions else None
@@ -151,8 +160,10 @@ def looked_at_script(
     lowered = launch_of(command, version, history)
     path = lowered.launch.settings.get("model_path")
     facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
-    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.measured, asked.waivers)
-    return Seen(lowered.launch, read.sources, facts, *_judged(start, knowledge))
+    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked)
+    settled, report, memory = _judged(start, knowledge)
+    report = replace(report, diagnostics=(*remarks(read, command), *report.diagnostics))
+    return Seen(lowered.launch, read.sources, facts, settled, report, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +175,8 @@ class _Start:
     facts: Facts
     checkpoint: Checkpoint | None
     workload: Workload
-    measured: Measured | None
     waivers: Sequence[Waiver]
+    asked: Asked
 
 
 def _known(models: Models | None, path: str, stated: Facts, asked: Asked) -> tuple[Facts, Checkpoint | None]:
@@ -183,7 +194,9 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
     history = knowledge.catalogues.history
     judged = with_fork_words(launch, start.lowered.errors)
     settled = effective(judged, catalogue, facts)
-    memory = account_of(judged, settled, facts, start.checkpoint, workload=start.workload, measured=start.measured)
+    memory = account_of(
+        judged, settled, facts, start.checkpoint, workload=start.workload, measured=start.asked.measured
+    )
     report = check(
         judged,
         settled,
@@ -195,6 +208,7 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
         beside=[told for told in memory.diagnostics if told.level is not Level.NOTE],
     )
     told = (
+        *start.asked.told,
         *start.lowered.diagnostics,
         *flag_diagnostics(start.lowered.errors, catalogue, history),
         *setting_diagnostics(launch, catalogue),
