@@ -15,8 +15,8 @@ from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Catalogues, Folders, Texts
-from dsv4deploy.model.profile import Health, Profile
+from dsv4deploy.model.ports import Catalogues, Folders, Models, Texts
+from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
@@ -115,18 +115,20 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     profile = validate(merged, Profile)
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
-    facts = laid_over(facts_of(profile), asked.facts)
+    facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
     laid = patched(texts, asked.path, profile, merged, facts)
     lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
-    settled, report = _judged(lowered, catalogue, facts, knowledge, waivers)
+    workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
+    start = _Start(lowered, catalogue, facts, checkpoint, workload, asked.measured, waivers)
+    settled, report, memory = _judged(start, knowledge)
     report = replace(
         report,
         diagnostics=(*laid.diagnostics, *report.diagnostics),
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}
-    return Looked(lowered.launch, sources, facts, settled, report, profile, catalogue, laid.patches)
+    return Looked(lowered.launch, sources, facts, settled, report, memory, profile, catalogue, laid.patches)
 
 
 def looked_at_script(
@@ -143,7 +145,7 @@ def looked_at_script(
     Raises:
         Trouble: it cannot be read, starts no server, or several and `number` does not choose one.
     """
-    read = imported(texts, asked.path)
+    read = imported(texts, asked.path, known)
     history, version = knowledge.catalogues.history, asked.facts.engine_version
     command = chosen(read, number)
     version = version if version in history.versions else None
