@@ -62,7 +62,13 @@ def chain(texts: Texts, path: str) -> tuple[Document, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a command line says about one profile: the file, what is laid over it, and what is known beside it."""
+    """What a command line says about one profile: the file, what is laid over it, and what is known beside it.
+
+    Attributes:
+        checkpoint: shape and weights of the model, where the facts carry them.
+        measured: what a first start on that node measured.
+        told: what there was to say about the facts.
+    """
 
     path: str
     variants: tuple[str, ...] = ()
@@ -71,6 +77,7 @@ class Asked:
     waivers: tuple[Waiver, ...] = ()
     checkpoint: Checkpoint | None = None
     measured: Measured | None = None
+    told: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
     workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
-    start = _Start(lowered, catalogue, facts, checkpoint, workload, asked.measured, waivers)
+    start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers, asked)
     settled, report, memory = _judged(start, knowledge)
     report = replace(
         report,
@@ -153,7 +160,7 @@ def looked_at_script(
     lowered = launch_of(command, version, history)
     path = lowered.launch.settings.get("model_path")
     facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
-    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.measured, asked.waivers)
+    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked)
     return Seen(lowered.launch, read.sources, facts, *_judged(start, knowledge))
 
 
@@ -166,8 +173,8 @@ class _Start:
     facts: Facts
     checkpoint: Checkpoint | None
     workload: Workload
-    measured: Measured | None
     waivers: Sequence[Waiver]
+    asked: Asked
 
 
 def _known(models: Models | None, path: str, stated: Facts, asked: Asked) -> tuple[Facts, Checkpoint | None]:
@@ -185,7 +192,9 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
     history = knowledge.catalogues.history
     judged = with_fork_words(launch, start.lowered.errors)
     settled = effective(judged, catalogue, facts)
-    memory = account_of(judged, settled, facts, start.checkpoint, workload=start.workload, measured=start.measured)
+    memory = account_of(
+        judged, settled, facts, start.checkpoint, workload=start.workload, measured=start.asked.measured
+    )
     report = check(
         judged,
         settled,
@@ -197,6 +206,7 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
         beside=[told for told in memory.diagnostics if told.level is not Level.NOTE],
     )
     told = (
+        *start.asked.told,
         *start.lowered.diagnostics,
         *flag_diagnostics(start.lowered.errors, catalogue, history),
         *setting_diagnostics(launch, catalogue),
