@@ -26,7 +26,7 @@ from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.fork_words import with_fork_words
-from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of
+from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks
 from dsv4deploy.stages.launch import Lowered, lower
 from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.patching import patched
@@ -161,7 +161,9 @@ def looked_at_script(
     path = lowered.launch.settings.get("model_path")
     facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
     start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked)
-    return Seen(lowered.launch, read.sources, facts, *_judged(start, knowledge))
+    settled, report, memory = _judged(start, knowledge)
+    report = replace(report, diagnostics=(*remarks(read, command), *report.diagnostics))
+    return Seen(lowered.launch, read.sources, facts, settled, report, memory)
 
 
 @dataclass(frozen=True, slots=True)
