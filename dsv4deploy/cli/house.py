@@ -36,7 +36,9 @@ def asked(
     """
     known = facts_document(facts) if facts else FactsDocument(Facts())
     waivers = tuple(map(_waiver, waive))
-    return Asked(str(profile), tuple(variants), tuple(sets), known.facts, waivers, known.checkpoint)
+    return Asked(
+        str(profile), tuple(variants), tuple(sets), known.facts, waivers, known.checkpoint, told=known.diagnostics
+    )
 
 
 def facts_document(path: Path) -> FactsDocument:

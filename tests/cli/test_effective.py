@@ -123,3 +123,14 @@ def test_the_log_of_a_first_start_replaces_estimates(
     assert run(["effective", str(profile), "--memory", "--log", str(log), "--format", "json"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["tokens"] == dict.fromkeys(("low", "likely", "high"), int((94 * 0.9 - 41) * 2**30 / 1024))
+
+
+def test_a_fact_that_nobody_asks_for_is_told_and_ignored(
+    profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = tmp_path / "facts.yaml"
+    facts.write_text("gpu_cuont: 8\n", encoding="utf-8")
+    assert run(["validate", str(profile), "--facts", str(facts), "--format", "json"]) == 0
+    (note,) = [one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["rule"] == "fact-unknown"]
+    assert (note["level"], note["place"]["line"]) == ("note", 1)
+    assert "gpu_count" in note["remedy"]
