@@ -51,6 +51,7 @@ class Flag:
         accepts: the values that the engine accepts once they are parsed, where its parser accepts any; None if unknown.
         least: the smallest number that can work, itself included; None if unknown.
         most: the largest one.
+        holds_json: whether the engine reads its text as JSON later.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Flag:
     accepts: tuple[str, ...] | None = None
     least: float | None = None
     most: float | None = None
+    holds_json: bool = False
 
     def within(self, number: float) -> bool:
         """Whether `number` lies between `least` and `most`."""

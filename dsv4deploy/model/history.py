@@ -73,6 +73,7 @@ class Restriction:
     choices: tuple[str, ...] | None = None
     least: float | None = None
     most: float | None = None
+    holds_json: bool = False
     deprecated: str = ""
     source: str = ""
 
@@ -83,6 +84,7 @@ class Restriction:
             accepts=self.choices or flag.accepts,
             least=flag.least if self.least is None else self.least,
             most=flag.most if self.most is None else self.most,
+            holds_json=flag.holds_json or self.holds_json,
             deprecated=flag.deprecated or bool(self.deprecated),
             successor=flag.successor or self.deprecated or None,
         )

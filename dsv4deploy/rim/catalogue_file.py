@@ -33,7 +33,7 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
     try:
         found = extract_flags(source.texts)
         variables = extract_variables(source.texts)
-    except (UnresolvedError, SyntaxError) as problem:
+    except (UnresolvedError, SyntaxError, ValueError, RecursionError) as problem:
         raise Trouble(
             f"{path}: the flags cannot be read: {problem}", "use a release from 0.5.6 on, or a fork of one"
         ) from problem

@@ -72,6 +72,15 @@ def _strict_json(word: str) -> Any:  # noqa: ANN401 (JSON)
     return json.loads(word, parse_constant=_no_constant)
 
 
+def is_json(word: str) -> bool:
+    """Whether `word` is JSON."""
+    try:
+        json.loads(word)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _no_constant(name: str) -> float:
     raise ValueError(name)
 

@@ -41,7 +41,6 @@ ACTIONS: Mapping[str, tuple[Action, Nargs, bool]] = {
     "DeprecatedStoreConstAction": ("store-const", 0, True),
     "DeprecatedAliasStoreAction": ("store", None, True),
 }
-MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,12 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of `ServerArgs`: its annotation as it is written, its default as it is evaluated."""
+    """One field of `ServerArgs`: its annotation and its default as they are written."""
 
     name: str
     module: Module
     annotation: ast.expr
-    default: Value
+    default: ast.expr | None
 
 
 def extract_flags(texts: Mapping[str, str]) -> Extracted:
@@ -128,30 +127,27 @@ class _Reader:
                         yield from self._fields_of(module, node)
 
     def _fields_of(self, module: Module, node: ast.ClassDef) -> Iterator[Field]:
-        evaluator = Evaluator(self.package, module)
         for statement in node.body:
             match statement:
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
-                    yield Field(name, module, annotation, self._declared(value, evaluator))
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=default):
+                    yield Field(name, module, annotation, default)
                 case _:
                     pass
 
-    def _declared(self, node: ast.expr | None, evaluator: Evaluator) -> Value:
+    @staticmethod
+    def _declared(node: ast.expr, evaluator: Evaluator) -> Value:
         match node:
-            case None:
-                return MISSING
             case ast.Call(func=ast.Name(id="field") | ast.Attribute(attr="field"), keywords=words):
                 given = {word.arg: word.value for word in words}
-                return (
-                    self._declared(given.get("default"), evaluator) if "default" in given else _made(given, evaluator)
-                )
+                return evaluator.value(given["default"]) if "default" in given else _made(given, evaluator)
             case _:
                 return evaluator.value(node)
 
     def _default_of(self, name: str) -> Value:
-        if name not in self.fields:
-            raise UnresolvedError(f"ServerArgs.{name}: no such field")
-        return self.fields[name].default
+        found = self.fields.get(name)
+        if found is None or found.default is None:
+            raise UnresolvedError(f"ServerArgs.{name}: no such field, or one without a default")
+        return self._declared(found.default, Evaluator(self.package, found.module))
 
     def _statement(self, statement: ast.stmt, evaluator: Evaluator) -> None:
         match statement:
@@ -205,8 +201,8 @@ class _Reader:
         if words.pop("no_cli", False):
             return []
         names = [words.pop("cli_name", None) or "--" + each.name.replace("_", "-"), *(words.pop("aliases", None) or [])]
-        if each.default is not MISSING:
-            words["default"] = each.default
+        if each.default is not None:
+            words["default"] = self._default_of(each.name)
         return [self._flag(names, each.name, _derived(kind, words))]
 
     def _flag(self, names: list[str], dest: str, words: dict[str, Value]) -> Flag:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
+# Bits that a number in the texts may have.
+WIDEST = 64
 Value: TypeAlias = Any  # what a Python expression can be: the package decides, not we
 
 
@@ -122,8 +124,13 @@ class Package:
         """
         key = (module.name, name)
         if key not in self._values:
+            # Whoever asks for the name while it is being found goes round in a circle.
+            self._values[key] = UnresolvedError(f"{name}: defined by itself in {module.name}")
             self._values[key] = self._find(module, name)
-        return self._values[key]
+        value = self._values[key]
+        if isinstance(value, UnresolvedError):
+            raise value
+        return value
 
     def _find(self, module: Module, name: str) -> Value:
         node = module.definitions.get(name)
@@ -159,6 +166,11 @@ class Package:
         return below
 
 
+def _numbers(left: Value, right: Value) -> bool:
+    """Whether these are numbers of a size that a default has, so that nothing grows without bound."""
+    return all(isinstance(each, int | float) and abs(each) <= 2**WIDEST for each in (left, right))
+
+
 class Evaluator:
     """The value of expressions inside one module, with the local names of a function on top."""
 
@@ -176,7 +188,10 @@ class Evaluator:
         found = getattr(self, f"_{type(node).__name__.lower()}", None)
         if found is None:
             raise UnresolvedError(f"{ast.unparse(node)}: {type(node).__name__} is not evaluated")
-        return found(node)
+        try:
+            return found(node)
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as problem:
+            raise UnresolvedError(f"{ast.unparse(node)}: {problem}") from problem
 
     def _constant(self, node: ast.Constant) -> Value:
         return node.value
@@ -237,11 +252,11 @@ class Evaluator:
                 return [*left, *right]
             case ast.Add():
                 return left + right
-            case ast.Mult():
+            case ast.Mult() if _numbers(left, right):
                 return left * right
-            case ast.LShift():
+            case ast.LShift() if _numbers(left, right) and right <= WIDEST:
                 return left << right
-            case ast.Pow():
+            case ast.Pow() if _numbers(left, right) and right <= WIDEST:
                 return left**right
             case _:
                 raise UnresolvedError(ast.unparse(node))

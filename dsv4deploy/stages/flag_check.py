@@ -26,7 +26,7 @@ from dsv4deploy.model.history import Foreign, History
 from dsv4deploy.model.launch import Launch, Setting
 from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.place import Place
-from dsv4deploy.source.conversion import WANTED
+from dsv4deploy.source.conversion import WANTED, is_json
 
 DOES_NOT_START = "SGLang prints its usage and ends before it loads anything"
 LONGEST_LIST = 12
@@ -261,8 +261,12 @@ def _beyond(flag: Flag, setting: Setting) -> Diagnostic | None:
     value = setting.value
     if flag.accepts is not None and isinstance(value, str) and value.upper() not in flag.accepts:
         told = _choice(flag, value, likely(value.upper(), flag.accepts), flag.accepts)
-        evidence = ("enforced: the engine checks it after parsing; a plugin may bring more",)
-        return replace(told, place=setting.place, effect="SGLang ends before it loads anything", evidence=evidence)
+        evidence = "enforced: the engine checks it after parsing; a plugin may bring more"
+        return replace(told, place=setting.place, effect="SGLang ends before it loads anything", evidence=(evidence,))
+    if flag.holds_json and isinstance(value, str) and not is_json(value):
+        told = _diagnostic(WrongType(flag, (), value, "JSON"))
+        evidence = "enforced: the engine reads it as JSON after parsing"
+        return replace(told, place=setting.place, effect="SGLang ends while it starts", evidence=(evidence,))
     if not isinstance(value, int | float) or isinstance(value, bool) or flag.within(value):
         return None
     return Diagnostic(

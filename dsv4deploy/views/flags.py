@@ -50,6 +50,7 @@ def _now(thing: Flag | EnvVar) -> dict[str, Any]:
         "action": thing.action,
         "required": thing.required,
         "limits": thing.limits or None,
+        "json_text": thing.holds_json,
     }
 
 
@@ -125,5 +126,6 @@ def _here(entry: Mapping[str, Any]) -> str:
         return f"{entry['type']}, default {entry['default']}, {reader}"
     words = {0: "no value", "?": "no value or one", "*": "any number of values", "+": "one value or more"}
     parts = [entry["type"], words.get(entry["nargs"], "one value"), f"default {entry['default']}"]
+    parts += ["holds JSON"] * entry["json_text"]
     parts += ["required"] * entry["required"] + ["deprecated"] * entry["deprecated"]
     return ", ".join(parts + [entry["limits"]] * bool(entry["limits"]))

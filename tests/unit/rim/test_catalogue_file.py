@@ -101,6 +101,14 @@ def test_what_is_no_package_is_refused(make: str, tmp_path: Path) -> None:
         extracted(path)
 
 
+@pytest.mark.parametrize("text", ["class ServerArgs: (", "\0", "x = " + "(" * 5000])
+def test_a_text_that_is_no_python_is_told_in_a_line(text: str, tmp_path: Path) -> None:
+    path = folder(tmp_path)
+    (path / "sglang/srt/server_args.py").write_text(text)
+    with pytest.raises(Trouble, match="cannot be read"):
+        extracted(path)
+
+
 def test_the_same_wheels_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
     wheels = [wheel(tmp_path, version) for version in ("0.5.21", "0.5.9", "0.5.10")]
     first = history_bytes(wheels, OVERLAY)

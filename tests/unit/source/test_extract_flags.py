@@ -129,6 +129,10 @@ def test_a_value_that_cannot_be_told_is_a_problem_and_not_a_guess() -> None:
     assert [problem.split(":")[0] for problem in found.problems] == ["'--kind'"]
 
 
+def test_a_field_that_is_no_flag_may_have_any_default() -> None:
+    assert "--tp-size" in read(FIELDS.replace("plain: int = 3", "plain: int = somewhere.else_()"))
+
+
 @pytest.mark.parametrize("texts", [{}, {"sglang/srt/server_args.py": "x = 1"}])
 def test_texts_without_a_server_are_refused(texts: dict[str, str]) -> None:
     with pytest.raises(UnresolvedError):

@@ -19,6 +19,7 @@ NAMES.append("late")
 NAMES.extend(["later"])
 SIZE = 10 * 2**3 + (1 << 4) - 0 if False else -1
 MAYBE = None
+ROUND = ROUND
 try:
     import nowhere
 except ImportError:
@@ -84,7 +85,22 @@ def test_a_constant_expression_has_its_value(expression: str, wanted: object) ->
 
 
 @pytest.mark.parametrize(
-    "expression", ["unheard_of", "lost()", "SHARED()", "SIZE % 3", "SIZE[0]", "[x for x in SIZE]", "b.NONE"]
+    "expression",
+    [
+        "unheard_of",
+        "lost()",
+        "SHARED()",
+        "SIZE % 3",
+        "SIZE[0]",
+        "[x for x in SIZE]",
+        "b.NONE",
+        "ROUND",
+        "NAMES * 3",
+        "2**1000",
+        "1 << 99",
+        "NAMES + 1",
+        "table['q']",
+    ],
 )
 def test_what_the_texts_do_not_tell_is_said(expression: str) -> None:
     with pytest.raises(UnresolvedError):

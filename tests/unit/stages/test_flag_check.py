@@ -124,6 +124,7 @@ def settings(line: str, version: str = NEWEST) -> list[Diagnostic]:
         ("--tp-size 0", "value-out-of-range", "cannot be 0"),
         ("--port 70000", "value-out-of-range", "cannot be 70000"),
         ("--speculative-algorithm EAGEL", "invalid-choice", "cannot be EAGEL"),
+        ("--json-model-override-args {'a':1}", "wrong-type", "cannot be"),
         ("--disable-cuda-graph", "deprecated-flag", "is deprecated"),
         ("--grpc-mode", "deprecated-flag", "is deprecated"),
     ],
@@ -136,7 +137,13 @@ def test_what_only_the_engine_refuses_is_told_too(line: str, rule: str, message:
 
 
 @pytest.mark.parametrize(
-    "line", ["--speculative-algorithm eagle", "--mem-fraction-static 0.6", "--chunked-prefill-size -1"]
+    "line",
+    [
+        "--speculative-algorithm eagle",
+        "--mem-fraction-static 0.6",
+        "--chunked-prefill-size -1",
+        '--json-model-override-args {"a":1}',
+    ],
 )
 def test_what_the_engine_takes_is_not_told(line: str) -> None:
     assert settings(line) == []
