@@ -3,6 +3,7 @@
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -40,14 +41,19 @@ def put(node: Node, path: str, content: bytes, mode: str) -> None:
 
 def installed(node: Node, bundle: Bundle) -> None:
     for artifact in bundle.files:
-        put(node, artifact.dest or f"/opt/dsv4deploy/{bundle.name}/current/{artifact.path}", artifact.text, artifact.mode)
+        put(
+            node,
+            artifact.dest or f"/opt/dsv4deploy/{bundle.name}/current/{artifact.path}",
+            artifact.text,
+            artifact.mode,
+        )
 
 
-def said(node: Node, bundle: Bundle) -> dict[str, list[str] | dict[str, str]]:
+def said(node: Node, bundle: Bundle) -> dict[str, Any]:
     node.exec("sh", "-c", f"systemctl daemon-reload && systemctl start {bundle.name}")
     node.exec("sh", "-c", f"while systemctl is-active -q {bundle.name}; do sleep 0.1; done")
     log = node.exec("cat", LOG).stdout
-    answer: dict[str, list[str] | dict[str, str]] = json.loads(log.split("said ", 1)[1].splitlines()[0])
+    answer: dict[str, Any] = json.loads(log.split("said ", 1)[1].splitlines()[0])
     return answer
 
 
@@ -82,7 +88,7 @@ def test_hostile_values_and_paths_arrive_and_nothing_else_is_open(whole_fleet: F
     installed(node, bundle)
     answer = said(node, bundle)
     words = [bytes.fromhex(word).decode() for word in answer["argv"]]
-    variables = {bytes.fromhex(k).decode(): bytes.fromhex(v).decode() for k, v in dict(answer["env"]).items()}
+    variables = {bytes.fromhex(k).decode(): bytes.fromhex(v).decode() for k, v in answer["env"].items()}
     assert words[words.index("--") + 1 :] == [*bundle.facts["argv"]]  # type: ignore[misc]
     assert [variables[f"HOSTILE_{at}"] for at in range(len(HOSTILE))] == HOSTILE
     assert f"--api-key-file={variables['CREDENTIALS_DIRECTORY']}/api_key" in words

@@ -61,7 +61,14 @@ class MadeUp:
     @property
     def text(self) -> str:
         """The profile as a file."""
-        return str(yaml.safe_dump(self.tree, sort_keys=False, width=10_000))
+        return str(yaml.dump(self.tree, Dumper=_Quoting, sort_keys=False, width=10_000))
+
+
+class _Quoting(yaml.SafeDumper):
+    """Writes every text in quotes: PyYAML leaves `08` bare, which a stricter reader takes for a number."""
+
+
+_Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
 @st.composite

@@ -89,7 +89,9 @@ def site(folder: Path) -> Path:
     return next((folder / "lib").glob("python*")) / "site-packages"
 
 
-def overlay(project: Path, name: str = "mma", text: str = PATCHED, *, fits: str = 'versions: "==0.5.23"', more: str = "") -> Path:
+def overlay(
+    project: Path, name: str = "mma", text: str = PATCHED, *, fits: str = 'versions: "==0.5.23"', more: str = ""
+) -> Path:
     """A patch folder that lays one file over the toy."""
     folder = project / "patches" / name
     (folder / "files").mkdir(parents=True)
