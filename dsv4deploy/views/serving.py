@@ -1,12 +1,12 @@
 """What runs where, as text."""
 
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from dsv4deploy.model.observed import Deployment
 
 _SHORT = 12
+_HEALTHY = 200  # HTTP's own number
 
 
 def state(has: Deployment) -> str:
@@ -17,7 +17,7 @@ def state(has: Deployment) -> str:
         return "failed" if has.unit and has.unit.active == "failed" else "stopped"
     if has.pending:
         return "on trial"
-    return "ready" if has.http == HTTPStatus.OK else "starting"
+    return "ready" if has.http == _HEALTHY else "starting"
 
 
 def status(found: Sequence[tuple[str, str, Deployment]]) -> str:

@@ -56,7 +56,7 @@ class ActionModule(ActionBase):
         return _result(self._ask(verb, request, tool, task_vars or {}))
 
     def _ask(self, verb: str, request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> dict[str, Any]:
-        python = task_vars.get("ansible_python_interpreter") or "python3"
+        python = self._templar.template(task_vars.get("ansible_python_interpreter") or "python3")
         # `auto` and its relatives ask Ansible to look for one; the usual name will do.
         python = "python3" if str(python).startswith("auto") else str(python)
         command = f"{shlex.quote(python)} -c {shlex.quote(_BOOT)} {shlex.quote(verb)}"

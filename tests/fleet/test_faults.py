@@ -192,14 +192,14 @@ def test_ssh_cut_after_the_switch_and_healed_then_apply_again(ground: Ground) ->
 def test_a_controller_killed_at_any_moment_then_apply_again(ground: Ground) -> None:
     old = old_release(ground)
     moments = random.Random(11)  # noqa: S311 (a repeatable choice of moments, no secret)
-    for number in range(10):
-        change = ("--set", f"memory.fraction_static=0.{50 + number}")
+    for number in (51, 52, 53, 54, 55, 56, 57, 58, 59, 61):
+        change = ("--set", f"memory.fraction_static=0.{number}")
         running = ground.begin("apply", "--yes", *ONE, *change)
-        time.sleep(moments.uniform(0.5, 4))
+        time.sleep(moments.uniform(0.5, 5))
         ground.kill(running)
         assert ground.shell("test -e /opt/dsv4deploy/flash/current/manifest.json && echo whole") == "whole"
         ground.apply(*ONE, *change)
-        assert f"0.{50 + number}" in ground.words()
+        assert f"0.{number}" in ground.words()
         ground.serves(ground.release())
     assert ground.release() != old
 
@@ -219,7 +219,7 @@ def test_a_controller_that_never_comes_back(ground: Ground) -> None:
 
 def test_two_applies_at_once(ground: Ground) -> None:
     old_release(ground)
-    ground.write(SLOW)
+    ground.write(profile(DSV4_REHEARSAL_SPEED="0.2"))
     first = ground.begin("apply", "--yes", *ONE)
     until(first, "started")
     code, out = ground.run("apply", "--yes", *ONE, *CHANGED)

@@ -1,0 +1,129 @@
+"""The whole loop on this machine: local connection, process supervisor, rehearsal engine; no root and no ssh needed."""
+
+import getpass
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import bundles
+import pytest
+
+BIN = Path(sys.executable).parent
+INVENTORY = Path(__file__).parents[2] / "inventories/local.ini"
+CHANGED = ("--set", "memory.fraction_static=0.5")
+
+
+class Desk:
+    """One user's folder, with a home of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = bundles.free_port()
+        subprocess.run([BIN / "dsv4deploy", "rehearse", "venv", folder / "engine", "--engine", "0.5.23"], check=True)
+        (folder / "profile.yaml").write_text(
+            f"""
+name: flash
+engine: {{version: 0.5.23, venv: {folder}/engine, rehearsal: true}}
+model: {{path: /models/none, served_name: tiny}}
+hardware: {{devices: [0, 1, 2, 3]}}
+parallel: {{tp: 4}}
+server: {{port: {self.port}}}
+service: {{supervisor: process, user: {getpass.getuser()}}}
+env: {{DSV4_REHEARSAL_SPEED: "20"}}
+"""
+        )
+
+    @property
+    def here(self) -> Path:
+        return self.folder / ".local/share/dsv4deploy/flash"
+
+    def run(self, *words: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [BIN / "dsv4deploy", words[0], "-i", INVENTORY, *words[1:]],
+            cwd=self.folder,
+            env={**os.environ, "HOME": str(self.folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def process(self) -> tuple[int, list[str]]:
+        """Pid and arguments of the server, from the kernel."""
+        pid = json.loads((self.here / "run/process.json").read_text())["pid"]
+        try:
+            return pid, Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+        except OSError:
+            return pid, []
+
+    def wipe(self) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                mine = str(self.folder).encode() in (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if mine:
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    one = Desk(tmp_path)
+    yield one
+    one.wipe()
+
+
+def test_the_whole_loop(desk: Desk) -> None:
+    code, out = desk.run("plan")
+    assert (code, "first start" in out) == (0, True), out
+    assert desk.run("apply")[0] == 0
+    pid, words = desk.process()
+    assert words[-1] == str(desk.port)
+    code, out = desk.run("apply")
+    assert (code, "No changes" in out, desk.process()[0]) == (0, True, pid), out
+    code, out = desk.run("status")
+    assert (code, "ready" in out) == (0, True), out
+    code, out = desk.run("apply", "--yes", "--set", "env.DSV4_REHEARSAL_FAIL=path-missing")
+    assert (code, "serves again" in out) == (5, True), out
+    assert desk.process()[1] == words
+    assert desk.run("apply", "--yes", *CHANGED)[0] == 0
+    assert "--mem-fraction-static" in desk.process()[1]
+    assert desk.run("rollback", "--yes")[0] == 0
+    pid, now = desk.process()
+    assert now == words
+    assert desk.run("stop")[0] == 0
+    assert desk.process() == (pid, [])
+    assert desk.run("status")[0] == 1
+
+
+def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(desk: Desk) -> None:
+    assert desk.run("apply")[0] == 0
+    pid, words = desk.process()
+    keeper = json.loads((desk.here / "run/process.json").read_text())["keeper"]["pid"]
+    os.kill(keeper, signal.SIGKILL)
+    time.sleep(0.3)
+    assert desk.process() == (pid, words)
+    code, out = desk.run("status")
+    assert (code, "ready" in out) == (0, True), out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("plan", "nowhere.yaml"), 3, "nowhere.yaml"),
+        (("apply", "--serial", "0"), 2, "--serial"),
+        (("rollback",), 4, "no node has a deployment"),
+        (("plan", "--limit", "nobody"), 2, "no nodes"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(desk: Desk, words: tuple[str, ...], code: int, told: str) -> None:
+    found, out = desk.run(*words)
+    assert (found, told in out, "Traceback" in out) == (code, True, False), out

@@ -1,0 +1,63 @@
+"""Who runs what is said by the inventory or by the command line, never by both."""
+
+from typing import Any
+
+import pytest
+
+from dsv4deploy.model.plan import Wanted
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.stages.assign import Host, assign, overlaps
+
+
+def host(name: str, *groups: str, **variables: Any) -> Host:
+    return Host(name, frozenset(groups), variables)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "given", "usual", "found"),
+    [
+        ([host("a")], None, "profile.yaml", [("a", "profile.yaml")]),
+        ([host("a"), host("b", "gpu")], None, "profile.yaml", [("b", "profile.yaml")]),
+        ([host("a", "gpu")], "x.yaml", "profile.yaml", [("a", "x.yaml")]),
+        ([host("a", dsv4_profile="x.yaml")], None, None, [("a", "x.yaml")]),
+        ([host("a", dsv4_profile=["x.yaml", "y.yaml"])], None, "profile.yaml", [("a", "x.yaml"), ("a", "y.yaml")]),
+        ([host("a", dsv4_profile="x.yaml"), host("b")], None, "profile.yaml", [("a", "x.yaml"), ("b", "profile.yaml")]),
+    ],
+)
+def test_assignments(hosts: list[Host], given: str | None, usual: str | None, found: list[tuple[str, str]]) -> None:
+    assert [(one.node, one.profile) for one in assign(hosts, given, usual)] == found
+
+
+def test_variants_and_values_come_with_the_inventorys_profile() -> None:
+    (one,) = assign([host("a", dsv4_profile="x.yaml", dsv4_variant="big", dsv4_set=["a=1", "b=2"])], None, None)
+    assert (one.variants, one.sets, one.from_inventory) == (("big",), ("a=1", "b=2"), True)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "given", "told"),
+    [
+        ([host("a")], None, "no profile for the 1 nodes"),
+        ([host("a", dsv4_profile="x.yaml")], "y.yaml", "assigns x.yaml to a"),
+    ],
+)
+def test_nothing_or_two_things_assigned_is_refused(hosts: list[Host], given: str | None, told: str) -> None:
+    with pytest.raises(Trouble, match=told):
+        assign(hosts, given, None)
+
+
+def wanted(node: str, name: str, devices: list[int] | None, ports: list[int]) -> Wanted:
+    return Wanted(node, {"name": name, "digest": name, "devices": devices, "endpoint": {"ports": ports}})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        (("a", "x", [0], [1]), ("a", "y", [1], [2]), ()),
+        (("a", "x", [0], [1]), ("b", "x", [0], [1]), ()),
+        (("a", "x", [0, 1], [1]), ("a", "y", [1], [2]), ("a: x and y both take card 1",)),
+        (("a", "x", [0], [1, 9]), ("a", "y", [1], [9]), ("a: x and y both take port 9",)),
+        (("a", "x", None, [1]), ("a", "x", None, [2]), ("a: two profiles are named x",)),
+    ],
+)
+def test_what_must_not_meet_on_one_node(left: Any, right: Any, told: tuple[str, ...]) -> None:
+    assert overlaps([wanted(*left), wanted(*right)]) == told

@@ -1,0 +1,88 @@
+"""What the events of an apply come to, node by node, and as an exit code."""
+
+from typing import Any
+
+import pytest
+
+from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.model.plan import Action, Step
+from dsv4deploy.model.trouble import Exit
+from dsv4deploy.stages.outcome import End, code, outcomes
+
+STEP = Step("gpu01", "flash", Action.RESTART, release="a" * 64)
+
+
+def event(step: str, kind: Kind = Kind.OK, node: str = "gpu01", **answer: Any) -> Event:
+    return Event(node, step, kind, {"name": "flash", "verb": step, **answer})
+
+
+STAGED, SWITCHED = event("stage"), event("switch", changed=True)
+FAILED = event("wait", Kind.FAILED, state="failed", msg="failed at stage capture: boom", lines=["boom"])
+RESTORED = event("restore", changed=True, to="b" * 64)
+LOST = Event("gpu01", "dsv4_node", Kind.UNREACHABLE, {"msg": "timed out"})
+
+
+@pytest.mark.parametrize(
+    ("events", "end", "exit_code", "told"),
+    [
+        ([STAGED, SWITCHED, event("wait", state="ready", seconds=5.0)], End.APPLIED, Exit.FINE, ""),
+        ([], End.UNTOUCHED, Exit.FINE, "earlier batch"),
+        ([event("stage", Kind.FAILED, msg="port 1 is taken")], End.FAILED, Exit.APPLY_FAILED, "port 1 is taken"),
+        ([STAGED, LOST], End.LOST, Exit.APPLY_FAILED, "timed out"),
+        ([STAGED, SWITCHED, LOST], End.LOST, Exit.APPLY_FAILED, "goes back by itself"),
+        (
+            [STAGED, SWITCHED, FAILED, RESTORED, event("wait", state="ready")],
+            End.ROLLED_BACK,
+            Exit.ROLLED_BACK,
+            "boom; release bbbbbbbbbbbb serves again",
+        ),
+        (
+            [STAGED, SWITCHED, FAILED, RESTORED, event("wait", Kind.FAILED, state="failed")],
+            End.DOWN,
+            Exit.NOT_ROLLED_BACK,
+            "is not ready",
+        ),
+        (
+            [STAGED, SWITCHED, FAILED, event("restore", changed=True, to=None)],
+            End.ROLLED_BACK,
+            Exit.ROLLED_BACK,
+            "nothing runs now",
+        ),
+        (
+            [STAGED, SWITCHED, FAILED, event("restore", Kind.FAILED, msg="no")],
+            End.DOWN,
+            Exit.NOT_ROLLED_BACK,
+            "could not be brought back",
+        ),
+        (
+            [STAGED, event("switch", Kind.FAILED, msg="moved"), event("restore", changed=False, to="b" * 64)],
+            End.FAILED,
+            Exit.APPLY_FAILED,
+            "nothing was switched",
+        ),
+        (
+            [
+                STAGED,
+                SWITCHED,
+                FAILED,
+                event("restore", changed=False, already=True, to="b" * 64),
+                event("wait", state="ready"),
+            ],
+            End.ROLLED_BACK,
+            Exit.ROLLED_BACK,
+            "serves again",
+        ),
+    ],
+)
+def test_an_apply_comes_to_one_end(events: list[Event], end: End, exit_code: Exit, told: str) -> None:
+    found = outcomes([STEP], events)
+    assert (found[0].end, code(found)) == (end, exit_code)
+    assert told in found[0].told
+
+
+def test_the_worst_node_decides() -> None:
+    other = Step("gpu02", "flash", Action.RESTART)
+    found = outcomes(
+        [STEP, other], [STAGED, SWITCHED, event("wait", state="ready"), event("stage", Kind.FAILED, "gpu02", msg="no")]
+    )
+    assert ([one.end for one in found], code(found)) == ([End.APPLIED, End.FAILED], Exit.APPLY_FAILED)

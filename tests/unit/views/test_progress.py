@@ -1,0 +1,43 @@
+"""Progress says what is news, once."""
+
+from typing import Any
+
+from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.views.progress import Progress
+
+
+def told(*events: tuple[str, Kind, dict[str, Any]]) -> list[str]:
+    progress = Progress()
+    lines = [progress.line(Event("gpu01", step, kind, {"name": "flash", **answer})) for step, kind, answer in events]
+    return [line for line in lines if line is not None]
+
+
+def test_a_start_is_told_stage_by_stage() -> None:
+    load, capture = {"state": "progressing", "stage": "load"}, {"state": "progressing", "stage": "capture"}
+    assert told(
+        ("stage", Kind.OK, {"changed": True}),
+        ("switch", Kind.OK, {"changed": True}),
+        ("wait", Kind.RETRY, load),
+        ("wait", Kind.RETRY, load),
+        ("wait", Kind.RETRY, capture),
+        ("wait", Kind.OK, {"state": "ready", "seconds": 341.6}),
+    ) == [
+        "gpu01  flash  preflight ok, release uploaded",
+        "gpu01  flash  started",
+        "gpu01  flash  progressing: load",
+        "gpu01  flash  progressing: capture",
+        "gpu01  flash  ready after 342 s",
+    ]
+
+
+def test_what_did_not_change_and_what_is_ansibles_own_is_no_news() -> None:
+    quiet = [
+        ("stage", Kind.OK, {"changed": False}),
+        ("switch", Kind.OK, {"changed": False}),
+        ("fail", Kind.FAILED, {"msg": "x"}),
+    ]
+    assert told(*quiet) == []
+
+
+def test_a_failure_is_told_in_one_line() -> None:
+    assert told(("switch", Kind.FAILED, {"msg": "port 1 is taken\nmore"})) == ["gpu01  flash  failed: port 1 is taken"]
