@@ -42,7 +42,9 @@ class Signature(Frozen):
     class_: str | None = Field(None, alias="class", description="class that triage answers")
     title: str
     lines: tuple[Pattern, ...] = Field(min_length=1)
-    unless: tuple[Pattern, ...] = Field((), description="lines that refute it when they are among the newest of the log")
+    unless: tuple[Pattern, ...] = Field(
+        (), description="lines that refute it when they are among the newest of the log"
+    )
     stages: tuple[Stage, ...] = Field((), description="stages at which it can be said; none: at all")
     over: tuple[str, ...] = Field((), description="classes that are only its consequence when both were said")
     dead: bool = Field(False, description="the process that says it does not live on")

@@ -217,12 +217,13 @@ class Judge:
         stage, silent = self.story.stage, at - self.moved
         if stage == "serve" and at - max(self._answered, self.entered["serve"]) >= self._quiet("serve"):
             return Verdict("hung", True, "it said that it is ready and answers nothing")
+        kind = "nccl-init-hang" if self.story.joining and stage == "init" else None
         if silent >= self._quiet(stage):
-            return Verdict("hung", True, f"no sign of life for {silent:.0f} s")
+            return Verdict("hung", True, f"no sign of life for {silent:.0f} s", kind)
         if at - self.started < self._limit():
             return None
         if silent >= _MOVING:
-            return Verdict("hung", True, f"the deadline has passed, and no sign of life for {silent:.0f} s")
+            return Verdict("hung", True, f"the deadline has passed, and no sign of life for {silent:.0f} s", kind)
         return Verdict("progressing", True, "the deadline has passed, but it still moves")
 
     def _settled(self, at: float) -> bool:
@@ -284,8 +285,12 @@ class Judge:
             "pid": self.listener,
             "exit_code": self.code,
             "kernel": self.kernel[-_SHOWN:],
+            "ranks": self.story.stages,
             "lines": self.story.last(_SHOWN),
         }
+        catalogue = self.story.catalogue
         if now.hit:
-            answer.update(knowledge(self.story.catalogue[now.hit.number], now.hit))
+            answer.update(knowledge(catalogue[now.hit.number], now.hit.groups))
+        elif now.kind:
+            answer.update(knowledge(catalogue.of_class(now.kind), {}))
         return answer

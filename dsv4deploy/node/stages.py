@@ -23,6 +23,7 @@ MARKS = (
 HINTS = (
     ("Init torch distributed begin", "init"),
     ("Init parallel begin", "init"),
+    ("Init nccl begin", "init"),
     ("Loading safetensors checkpoint shards", "load"),
     ("Multi-thread loading shards", "load"),
     ("Memory pool end.", "pool"),
@@ -30,6 +31,9 @@ HINTS = (
     ("Capturing num tokens (num_tokens=", "capture"),
     ("Uvicorn running on", "warmup"),
 )
+# A rank that has begun to join the others, and one that has joined.
+JOINING = re.compile(r"Init (?:torch distributed|parallel|nccl) (?P<what>begin|end)")
+JOINED = ("Init torch distributed end", "Init parallel end", "Init nccl end")
 # Lines of a server that serves, when nothing before them was kept.
 SERVING = ("Decode batch", "Prefill batch")
 

@@ -102,6 +102,7 @@ def test_a_stale_server_that_answers_200_is_not_ours_and_keeps_the_port() -> Non
     verdict = one.verdict(40)
     assert (verdict["state"], verdict["class"], verdict["stage"]) == ("failed", "port-in-use", "load")
     assert "666" in verdict["why"]
+    assert verdict["change"] == ["server.port"]
 
 
 def test_a_server_that_prints_the_ready_line_and_dies() -> None:
@@ -263,6 +264,17 @@ def test_a_deadline_in_silence_is_hung() -> None:
     one = judge(limit=300)
     one.log(1, CAPTURING)
     assert said(one, 301) == ("hung", None, True)
+
+
+def test_ranks_that_never_join_each_other_hang_in_nccl() -> None:
+    begin, end = (f"{STAMP}Init torch distributed {word}.\n" for word in ("begin", "ends"))
+    start = LOADING.splitlines(keepends=True)[0]
+    joining, joined = judge(), judge()
+    joining.log(1, start + begin)
+    joined.log(1, start + begin + end)
+    assert said(joining, 700) == ("hung", "nccl-init-hang", True)
+    assert joining.verdict(700)["change"]
+    assert said(joined, 700) == ("hung", None, True)
 
 
 @pytest.mark.parametrize(("weight_bytes", "at"), [(0, 700), (160 << 30, 2400)])
