@@ -54,6 +54,6 @@ class Signature(Frozen):
     change: tuple[str, ...] = Field((), description="profile fields to change, the likeliest first")
     remedy: str = ""
     refute: str = Field("", description="an observation that would prove it wrong")
-    rule: str | None = Field(None, description="catalogue rule that such a failure confirms where its condition holds")
+    rules: tuple[str, ...] = Field((), description="catalogue rules that it confirms where their condition holds")
     sources: tuple[str, ...] = Field(min_length=1)
     samples: tuple[Sample, ...] = Field(min_length=1)

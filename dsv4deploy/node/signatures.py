@@ -3,7 +3,7 @@
 A signature is a dictionary (one entry of the compiled catalogue, format `signatures/1`):
 `id`, `says` (cause, symptom, bare, advice, noise, stop, death), `class`, `lines` and `unless` (lists of
 `{"find": text or texts, "match": regex or null, "raised": bool}`), `stages`, `over`, `block`, `loud`, `dead`, `final`, and what is told to people
-(`title`, `change`, `remedy`, `refute`, `rule`).
+(`title`, `change`, `remedy`, `refute`, `rules`).
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def knowledge(signature: dict[str, Any], groups: dict[str, str]) -> dict[str, An
         "signature": signature["id"],
         "title": signature["title"],
         "change": signature.get("change") or [],
-        "rule": signature.get("rule"),
+        "rules": signature.get("rules") or [],
         "remedy": signature.get("remedy"),
         "refute": signature.get("refute"),
         "found": groups,

@@ -100,9 +100,13 @@ def typo(word: str, draw: st.DrawFn) -> str:
 @st.composite
 def mistakes(draw: st.DrawFn) -> str:
     """One `--set` that spoils any of the examples."""
-    name = draw(st.sampled_from(["schedule-policy", "watchdog-timeout", "stream-interval", "random-seed", "dist-timeout"]))
+    name = draw(
+        st.sampled_from(["schedule-policy", "watchdog-timeout", "stream-interval", "random-seed", "dist-timeout"])
+    )
     variable = draw(st.sampled_from(["NCCL_P2P_LEVEL", "NCCL_IB_DISABLE", "NCCL_MIN_NCHANNELS", "NCCL_SOCKET_IFNAME"]))
-    key = draw(st.sampled_from(["server.metrics", "memory.page_size", "parallel.nodes", "kernels.attention", "service.user"]))
+    key = draw(
+        st.sampled_from(["server.metrics", "memory.page_size", "parallel.nodes", "kernels.attention", "service.user"])
+    )
     section, _, leaf = key.partition(".")
     return draw(
         st.sampled_from(

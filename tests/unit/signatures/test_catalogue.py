@@ -123,4 +123,4 @@ def models(annotation: object) -> Iterator[type[BaseModel]]:
 
 def test_what_to_change_are_keys_of_a_profile_and_rules_are_in_the_catalogue() -> None:
     assert {path for signature in ALL for path in signature.change} <= set(keys(Profile))
-    assert {signature.rule for signature in ALL if signature.rule} <= {rule.id for rule in rulebook.catalogue()}
+    assert {rule for signature in ALL for rule in signature.rules} <= {rule.id for rule in rulebook.catalogue()}
