@@ -44,7 +44,9 @@ class Catalogue:
                 for find in pattern.finds:
                     self._by_find.setdefault(find, []).append(pattern)
         self.finds = tuple(self._by_find)
-        self.search = Search((*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS), *JOINED))
+        self.search = Search(
+            (*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS), *JOINED, "Started ")
+        )
 
     def __getitem__(self, owner: int) -> dict[str, Any]:
         return self.signatures[owner]

@@ -8,6 +8,8 @@ STAGES = ("args", "init", "load", "pool", "capture", "warmup", "serve")
 ORDER = {stage: number for number, stage in enumerate(STAGES)}
 READY = "The server is fired up and ready to roll!"
 START = "server_args="
+# systemd begins a start earlier than the engine can say so.
+UNIT_STARTED = re.compile(r"Started \S+\.service\b")
 
 # (text that must be there, regex or None, stage, whether it speaks for all ranks). Wordings by version: 0.5.14 renamed
 # the capture lines, 0.5.21 the distributed ones.

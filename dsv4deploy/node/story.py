@@ -7,7 +7,7 @@ from typing import Iterator, NamedTuple
 
 from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short
 from dsv4deploy.node.signatures import Catalogue
-from dsv4deploy.node.stages import HINTS, JOINING, MARKS, ORDER, READY, SERVING, START, progress
+from dsv4deploy.node.stages import HINTS, JOINING, MARKS, ORDER, READY, SERVING, START, UNIT_STARTED, progress
 
 # How much a hit weighs; the strongest kind decides, and within it the earliest line.
 BANDS = ("cause", "symptom", "bare", "advice")
@@ -262,6 +262,8 @@ class Story:
         join = JOINING.search(said)
         if join:
             (self.joining.add if join.group("what") == "begin" else self.joining.discard)(rank)
+        if UNIT_STARTED.match(said) and (self.stages or self.hits or self.dead or self.stopped):
+            self._forget()
         for find, match, stage, everyone in MARKS:
             if find in said and (match is None or match.search(said)):
                 self._enter(number, said, stage, rank, everyone)

@@ -67,6 +67,7 @@ def test_an_answer_without_text_is_no_completion(body: str) -> None:
     ("path", "body"),
     [
         ("/v1/completions", TEXT),
+        ("/v1/completions", '{"choices": [{"text": ""}], "usage": {"completion_tokens": 1}}'),
         ("/generate", '{"text": " Paris"}'),
         ("/v1/chat/completions", '{"choices": [{"message": {"content": "Paris"}}]}'),
         ("/v1/chat/completions", '{"choices": [{"message": {"content": null, "reasoning_content": "hm"}}]}'),
@@ -87,6 +88,18 @@ def test_completions_that_are_wrong_three_times_are_a_failure() -> None:
         one.http(at, "/v1/completions", 200, '{"choices": []}')
     verdict = one.verdict(4)
     assert (verdict["state"], verdict["why"]) == ("failed", "/v1/completions answered something that is no completion")
+
+
+def test_a_completion_that_needs_a_key_we_do_not_have_is_no_failure() -> None:
+    one = judge(limit=60)
+    one.log(1, STARTED + READY)
+    for at in range(2, 50, 2):
+        one.process(at, True, pids=OURS, listener=10)
+        one.http(at, "/health", 200)
+        one.http(at, "/v1/completions", 401)
+        assert said(one, at) == ("progressing", None, False)
+    verdict = one.verdict(61)
+    assert (verdict["state"], verdict["late"], "API key" in verdict["why"]) == ("progressing", True, True)
 
 
 # Traps
