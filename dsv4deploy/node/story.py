@@ -17,7 +17,7 @@ SOURCE = "    "
 FRAME = '  File "'
 # The one statement whose own text is the reason: a bare AssertionError follows it.
 ASSERTED = "assert "
-EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)\b")
+EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?=:|\(|$)")
 
 
 class Hit(NamedTuple):

@@ -366,3 +366,10 @@ def test_a_recorded_run_with_its_health_answers_and_exit(name: str) -> None:
         verdict = one.verdict(end)
         assert (verdict["state"], verdict["class"]) == ("failed", key["class"])
         assert verdict["line"] in [key["line"], *key.get("also_ok", {}).get("line", [])]
+
+
+def test_a_port_that_the_engine_still_waits_for_is_no_failure() -> None:
+    one = judge()
+    one.log(1, f"{STAMP}The port 30244 is in use, but we could not find the process that uses it.\n")
+    one.log(2, f"{STAMP}port 30244 is in use. Waiting for 1 seconds for port_base to be available.\n")
+    assert said(one, 20) == ("progressing", None, False)
