@@ -42,7 +42,9 @@ class Signature(Frozen):
     class_: str | None = Field(None, alias="class", description="class that triage answers")
     title: str
     lines: tuple[Pattern, ...] = Field(min_length=1)
-    unless: tuple[Pattern, ...] = Field((), description="lines that refute it when they are among the newest of the log")
+    unless: tuple[Pattern, ...] = Field(
+        (), description="lines that refute it when they are among the newest of the log"
+    )
     stages: tuple[Stage, ...] = Field((), description="stages at which it can be said; none: at all")
     over: tuple[str, ...] = Field((), description="classes that are only its consequence when both were said")
     dead: bool = Field(False, description="the process that says it does not live on")
@@ -52,6 +54,6 @@ class Signature(Frozen):
     change: tuple[str, ...] = Field((), description="profile fields to change, the likeliest first")
     remedy: str = ""
     refute: str = Field("", description="an observation that would prove it wrong")
-    rule: str | None = Field(None, description="catalogue rule that such a failure confirms where its condition holds")
+    rules: tuple[str, ...] = Field((), description="catalogue rules that it confirms where their condition holds")
     sources: tuple[str, ...] = Field(min_length=1)
     samples: tuple[Sample, ...] = Field(min_length=1)

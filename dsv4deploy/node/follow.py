@@ -99,6 +99,7 @@ class Follower:
         self.asker = Asker(host, int(request["port"]), _key(request.get("api_key_file")))
         self._next_look = self._next_question = 0.0
         self._pause = _HEALTH_EVERY_S
+        self._listening = False
 
     def run(self) -> dict[str, Any]:
         """Follow until the start is decided or `limit_s` has passed; the answer `wait/1`, with `memory` to go on."""
@@ -132,8 +133,9 @@ class Follower:
         pids = {one.pid for one in procs.family(int(self.request["pid"]))}
         if pids:
             port = int(self.request["port"])
-            holder = procs.holders([port]).get(port)
-            self.judge.process(now, True, pids=pids, listener=holder, work=read_bytes(pids))
+            held = procs.holders([port])
+            self._listening = port in held
+            self.judge.process(now, True, pids=pids, listener=held.get(port), work=read_bytes(pids))
             return
         code = exit_code(self.request)
         for rest in iter(self.tail.read, b""):
@@ -145,7 +147,7 @@ class Follower:
     def _question(self, now: float) -> None:
         """Ask for health while somebody listens; once it is good and the ready line was seen, for one completion."""
         self._next_question = now + self._pause
-        if self.judge.listener is None:
+        if not self._listening:
             return
         proofs = self.judge.proofs()
         if proofs["ready_line"] and proofs["health"] and not proofs["completion"]:

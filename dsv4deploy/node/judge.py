@@ -37,6 +37,8 @@ _BY_CODE = {
     -6: "native-crash",
     134: "native-crash",
 }
+# These speak of our key and not of the server.
+_NO_KEY = (401, 403)
 _REMEMBERED = ("started", "moved", "health", "completion", "_answered", "_stranger_since", "_work", "_wrong")
 _ANSWERS = {"/v1/completions": "text", "/generate": "text", "/v1/chat/completions": "message"}
 
@@ -61,9 +63,11 @@ def wrong_answer(path: str, status: int | None, body: str) -> str | None:
         choice = answer["choices"][0] if "choices" in answer else answer
         said = choice["message"] if _ANSWERS.get(path) == "message" else choice
         text = said.get("text") if "text" in said else said.get("content") or said.get("reasoning_content")
+        # A model may end its answer at once; the tokens tell that it was asked.
+        tokens = (answer.get("usage") or answer.get("meta_info") or {}).get("completion_tokens")
     except (ValueError, LookupError, TypeError, AttributeError):
         return f"{path} answered something that is no completion"
-    return None if isinstance(text, str) and text else f"{path} answered no text"
+    return None if isinstance(text, str) and (text or tokens) else f"{path} answered no text"
 
 
 class Judge:
@@ -94,6 +98,7 @@ class Judge:
         self._answered = self.started
         self.completion = False
         self._wrong: list[str] = []
+        self._locked = ""
         self.kernel: list[str] = []
         self._dead_at: float | None = None
         self._logged = self.started
@@ -117,7 +122,9 @@ class Judge:
 
     def http(self, at: float, path: str, status: int | None, body: str = "") -> None:
         """An answer; `status` is None when the connection was refused or nothing came in time."""
-        if path in _ANSWERS:
+        if path in _ANSWERS and status in _NO_KEY:
+            self._locked = f"{path} answered {status}: the API key is missing or wrong"
+        elif path in _ANSWERS:
             wrong = wrong_answer(path, status, body)
             self._wrong = [*self._wrong, wrong] if wrong else []
             self.completion = wrong is None
@@ -184,7 +191,7 @@ class Judge:
             now = rule(at)
             if now is not None:
                 return now
-        return Verdict("progressing", False)
+        return Verdict("progressing", False, self._locked)
 
     def _stopped(self, _at: float) -> Verdict | None:
         return Verdict("stopped-by-us", True, "we asked it to stop") if self._stop else None
@@ -217,13 +224,14 @@ class Judge:
         stage, silent = self.story.stage, at - self.moved
         if stage == "serve" and at - max(self._answered, self.entered["serve"]) >= self._quiet("serve"):
             return Verdict("hung", True, "it said that it is ready and answers nothing")
+        kind = "nccl-init-hang" if self.story.joining and stage == "init" else None
         if silent >= self._quiet(stage):
-            return Verdict("hung", True, f"no sign of life for {silent:.0f} s")
+            return Verdict("hung", True, f"no sign of life for {silent:.0f} s", kind)
         if at - self.started < self._limit():
             return None
         if silent >= _MOVING:
-            return Verdict("hung", True, f"the deadline has passed, and no sign of life for {silent:.0f} s")
-        return Verdict("progressing", True, "the deadline has passed, but it still moves")
+            return Verdict("hung", True, f"the deadline has passed, and no sign of life for {silent:.0f} s", kind)
+        return Verdict("progressing", True, self._locked or "the deadline has passed, but it still moves")
 
     def _settled(self, at: float) -> bool:
         """Whether a death is told to its end: a traceback arrives over several reads."""
@@ -284,8 +292,12 @@ class Judge:
             "pid": self.listener,
             "exit_code": self.code,
             "kernel": self.kernel[-_SHOWN:],
+            "ranks": self.story.stages,
             "lines": self.story.last(_SHOWN),
         }
+        catalogue = self.story.catalogue
         if now.hit:
-            answer.update(knowledge(self.story.catalogue[now.hit.number], now.hit))
+            answer.update(knowledge(catalogue[now.hit.number], now.hit.groups))
+        elif now.kind:
+            answer.update(knowledge(catalogue.of_class(now.kind), {}))
         return answer

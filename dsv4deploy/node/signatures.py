@@ -3,7 +3,7 @@
 A signature is a dictionary (one entry of the compiled catalogue, format `signatures/1`):
 `id`, `says` (cause, symptom, bare, advice, noise, stop, death), `class`, `lines` and `unless` (lists of
 `{"find": text or texts, "match": regex or null, "raised": bool}`), `stages`, `over`, `block`, `loud`, `dead`, `final`, and what is told to people
-(`title`, `change`, `remedy`, `refute`, `rule`).
+(`title`, `change`, `remedy`, `refute`, `rules`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from typing import Any, NamedTuple
 
 from dsv4deploy.node.search import Search
-from dsv4deploy.node.stages import HINTS, MARKS
+from dsv4deploy.node.stages import HINTS, JOINED, MARKS
 
 
 class Pattern(NamedTuple):
@@ -44,10 +44,16 @@ class Catalogue:
                 for find in pattern.finds:
                     self._by_find.setdefault(find, []).append(pattern)
         self.finds = tuple(self._by_find)
-        self.search = Search((*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS)))
+        self.search = Search(
+            (*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS), *JOINED, "Started ")
+        )
 
     def __getitem__(self, owner: int) -> dict[str, Any]:
         return self.signatures[owner]
+
+    def of_class(self, kind: str) -> dict[str, Any]:
+        """The first signature of a class: what is known of it when no line showed it."""
+        return next(signature for signature in self.signatures if signature.get("class") == kind)
 
     def heard(self, said: str, raised: bool) -> dict[int, dict[str, str]]:
         """The signatures that speak on one message, with named groups; `raised`: it can be the text of an exception."""

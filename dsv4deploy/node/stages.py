@@ -8,6 +8,8 @@ STAGES = ("args", "init", "load", "pool", "capture", "warmup", "serve")
 ORDER = {stage: number for number, stage in enumerate(STAGES)}
 READY = "The server is fired up and ready to roll!"
 START = "server_args="
+# systemd begins a start earlier than the engine can say so.
+UNIT_STARTED = re.compile(r"Started \S+\.service\b")
 
 # (text that must be there, regex or None, stage, whether it speaks for all ranks). Wordings by version: 0.5.14 renamed
 # the capture lines, 0.5.21 the distributed ones.
@@ -23,6 +25,7 @@ MARKS = (
 HINTS = (
     ("Init torch distributed begin", "init"),
     ("Init parallel begin", "init"),
+    ("Init nccl begin", "init"),
     ("Loading safetensors checkpoint shards", "load"),
     ("Multi-thread loading shards", "load"),
     ("Memory pool end.", "pool"),
@@ -30,6 +33,9 @@ HINTS = (
     ("Capturing num tokens (num_tokens=", "capture"),
     ("Uvicorn running on", "warmup"),
 )
+# A rank that has begun to join the others, and one that has joined.
+JOINING = re.compile(r"Init (?:torch distributed|parallel|nccl) (?P<what>begin|end)")
+JOINED = ("Init torch distributed end", "Init parallel end", "Init nccl end")
 # Lines of a server that serves, when nothing before them was kept.
 SERVING = ("Decode batch", "Prefill batch")
 

@@ -7,7 +7,7 @@ from typing import Iterator, NamedTuple
 
 from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short
 from dsv4deploy.node.signatures import Catalogue
-from dsv4deploy.node.stages import HINTS, MARKS, ORDER, READY, SERVING, START, progress
+from dsv4deploy.node.stages import HINTS, JOINING, MARKS, ORDER, READY, SERVING, START, UNIT_STARTED, progress
 
 # How much a hit weighs; the strongest kind decides, and within it the earliest line.
 BANDS = ("cause", "symptom", "bare", "advice")
@@ -17,7 +17,7 @@ SOURCE = "    "
 FRAME = '  File "'
 # The one statement whose own text is the reason: a bare AssertionError follows it.
 ASSERTED = "assert "
-EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)\b")
+EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?=:|\(|$)")
 
 
 class Hit(NamedTuple):
@@ -70,6 +70,7 @@ class Story:
 
     def _forget(self) -> None:
         self.stages: dict[str, str] = {}
+        self.joining: set[str] = set()
         self.entered: dict[str, str | None] = {}
         self.begun: str | None = self.stamp
         self.hits: dict[tuple[int, str], Hit] = {}
@@ -258,6 +259,11 @@ class Story:
         return min(band + 1, BANDS.index("bare")) if says != "advice" else band
 
     def _mark(self, number: int, said: str, rank: str) -> None:
+        join = JOINING.search(said)
+        if join:
+            (self.joining.add if join.group("what") == "begin" else self.joining.discard)(rank)
+        if UNIT_STARTED.match(said) and (self.stages or self.hits or self.dead or self.stopped):
+            self._forget()
         for find, match, stage, everyone in MARKS:
             if find in said and (match is None or match.search(said)):
                 self._enter(number, said, stage, rank, everyone)

@@ -91,21 +91,21 @@ def told(story: Story) -> dict[str, Any]:
         "total_lines": story.count,
     }
     if hit:
-        answer.update(knowledge(story.catalogue[hit.number], hit))
+        answer.update(knowledge(story.catalogue[hit.number], hit.groups))
     return answer
 
 
-def knowledge(signature: dict[str, Any], hit: Hit) -> dict[str, Any]:
-    """What the catalogue knows about a hit."""
+def knowledge(signature: dict[str, Any], groups: dict[str, str]) -> dict[str, Any]:
+    """What the catalogue knows about a failure; `groups` is what the line itself named."""
     return {
         "class": signature.get("class"),
         "signature": signature["id"],
         "title": signature["title"],
         "change": signature.get("change") or [],
-        "rule": signature.get("rule"),
+        "rules": signature.get("rules") or [],
         "remedy": signature.get("remedy"),
         "refute": signature.get("refute"),
-        "found": hit.groups,
+        "found": groups,
     }
 
 

@@ -14,7 +14,7 @@ def screen(told: Mapping[str, Any], name: str) -> str:
             _part("means", told["title"]),
             _part("change", ", ".join(told["change"])),
             _part("remedy", told["remedy"]),
-            _part("rule", told["rule"] and f"{told['rule']} (dsv4deploy explain {told['rule']})"),
+            _part("rules", ", ".join(told["rules"]) + (" (dsv4deploy explain RULE)" if told["rules"] else "")),
             _part("refute", told["refute"]),
         ]
     elif told["state"] == "failed" or _crashed(told):

@@ -20,7 +20,13 @@ def test_a_failure_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert told[0] == "failed in capture: oom-graph"
     assert told[1] == f"  --> {FAILED}:43"
     assert told[2].startswith("      torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4096.00 GiB.")
-    assert [line.split(":")[0] for line in told[3:]] == ["  = means", "  = change", "  = remedy", "  = refute"]
+    assert [line.split(":")[0] for line in told[3:]] == [
+        "  = means",
+        "  = change",
+        "  = remedy",
+        "  = rules",
+        "  = refute",
+    ]
 
 
 def test_a_ready_server_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +60,7 @@ def test_json_from_a_file_and_from_standard_input_and_compressed(
         "capture",
         43,
     )
-    assert {"state", "root", "change", "remedy", "rule", "refute", "lines", "then", "ready_line"} <= set(answer)
+    assert {"state", "root", "change", "remedy", "rules", "refute", "lines", "then", "ready_line"} <= set(answer)
 
 
 @pytest.mark.parametrize(

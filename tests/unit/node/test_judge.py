@@ -67,6 +67,7 @@ def test_an_answer_without_text_is_no_completion(body: str) -> None:
     ("path", "body"),
     [
         ("/v1/completions", TEXT),
+        ("/v1/completions", '{"choices": [{"text": ""}], "usage": {"completion_tokens": 1}}'),
         ("/generate", '{"text": " Paris"}'),
         ("/v1/chat/completions", '{"choices": [{"message": {"content": "Paris"}}]}'),
         ("/v1/chat/completions", '{"choices": [{"message": {"content": null, "reasoning_content": "hm"}}]}'),
@@ -89,6 +90,18 @@ def test_completions_that_are_wrong_three_times_are_a_failure() -> None:
     assert (verdict["state"], verdict["why"]) == ("failed", "/v1/completions answered something that is no completion")
 
 
+def test_a_completion_that_needs_a_key_we_do_not_have_is_no_failure() -> None:
+    one = judge(limit=60)
+    one.log(1, STARTED + READY)
+    for at in range(2, 50, 2):
+        one.process(at, True, pids=OURS, listener=10)
+        one.http(at, "/health", 200)
+        one.http(at, "/v1/completions", 401)
+        assert said(one, at) == ("progressing", None, False)
+    verdict = one.verdict(61)
+    assert (verdict["state"], verdict["late"], "API key" in verdict["why"]) == ("progressing", True, True)
+
+
 # Traps
 
 
@@ -102,6 +115,7 @@ def test_a_stale_server_that_answers_200_is_not_ours_and_keeps_the_port() -> Non
     verdict = one.verdict(40)
     assert (verdict["state"], verdict["class"], verdict["stage"]) == ("failed", "port-in-use", "load")
     assert "666" in verdict["why"]
+    assert verdict["change"] == ["server.port"]
 
 
 def test_a_server_that_prints_the_ready_line_and_dies() -> None:
@@ -265,6 +279,17 @@ def test_a_deadline_in_silence_is_hung() -> None:
     assert said(one, 301) == ("hung", None, True)
 
 
+def test_ranks_that_never_join_each_other_hang_in_nccl() -> None:
+    begin, end = (f"{STAMP}Init torch distributed {word}.\n" for word in ("begin", "ends"))
+    start = LOADING.splitlines(keepends=True)[0]
+    joining, joined = judge(), judge()
+    joining.log(1, start + begin)
+    joined.log(1, start + begin + end)
+    assert said(joining, 700) == ("hung", "nccl-init-hang", True)
+    assert joining.verdict(700)["change"]
+    assert said(joined, 700) == ("hung", None, True)
+
+
 @pytest.mark.parametrize(("weight_bytes", "at"), [(0, 700), (160 << 30, 2400)])
 def test_how_long_loading_may_be_silent_follows_the_bytes_of_the_model(weight_bytes: int, at: float) -> None:
     one = judge(weight_bytes=weight_bytes)
@@ -341,3 +366,10 @@ def test_a_recorded_run_with_its_health_answers_and_exit(name: str) -> None:
         verdict = one.verdict(end)
         assert (verdict["state"], verdict["class"]) == ("failed", key["class"])
         assert verdict["line"] in [key["line"], *key.get("also_ok", {}).get("line", [])]
+
+
+def test_a_port_that_the_engine_still_waits_for_is_no_failure() -> None:
+    one = judge()
+    one.log(1, f"{STAMP}The port 30244 is in use, but we could not find the process that uses it.\n")
+    one.log(2, f"{STAMP}port 30244 is in use. Waiting for 1 seconds for port_base to be available.\n")
+    assert said(one, 20) == ("progressing", None, False)

@@ -103,6 +103,12 @@ def test_a_second_start_in_the_same_log_is_a_story_of_its_own() -> None:
     assert answer["line"] == first.count(b"\n") + 43
 
 
+def test_a_unit_that_is_started_again_forgets_its_last_run_before_the_engine_says_a_word() -> None:
+    again = "flash.service: Scheduled restart job, restart counter is at 1.\nStarted flash.service - SGLang flash.\n"
+    answer = triage_text(log("h200-logs/base.log") + again.encode() + log("cpu-logs/cpu-bad-path.log"), SIGNATURES)
+    assert (answer["state"], answer["class"], answer["stage"]) == ("failed", "path-missing", "args")
+
+
 def test_the_rank_that_failed_is_named() -> None:
     text = (
         "[2026-06-17 23:46:02 TP0] Load weight begin. avail mem=93 GB\n"

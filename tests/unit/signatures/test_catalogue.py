@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
 from recorded import CLASSES, COMPILED
 
+from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.signature import Sample, Signature
 from dsv4deploy.node.signatures import Catalogue
 from dsv4deploy.node.triage import triage_text
 from dsv4deploy.signatures import catalogue, compiled
+from dsv4deploy.source import rulebook
 
 FOLDER = Path(__file__).parents[3] / "dsv4deploy" / "signatures"
 ALL = catalogue()
@@ -100,3 +104,23 @@ def test_taking_any_signature_away_changes_an_answer() -> None:
     """A signature that nothing would miss is no knowledge."""
     names = {triage_text(died(sample, " TP0"), SHIPPED).get("signature") for s in WITH_CLASS for sample in s.samples}
     assert {signature.id for signature in WITH_CLASS} <= names
+
+
+def keys(model: type[BaseModel], before: str = "") -> Iterator[str]:
+    """Every key path of a profile."""
+    for name, field in model.model_fields.items():
+        yield before + (field.alias or name)
+        for inner in models(field.annotation):
+            yield from keys(inner, f"{before}{field.alias or name}.")
+
+
+def models(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models(argument)
+
+
+def test_what_to_change_are_keys_of_a_profile_and_rules_are_in_the_catalogue() -> None:
+    assert {path for signature in ALL for path in signature.change} <= set(keys(Profile))
+    assert {rule for signature in ALL for rule in signature.rules} <= {rule.id for rule in rulebook.catalogue()}
