@@ -23,7 +23,8 @@ def assign(shell: "Shell", node: "Node", *, exported: bool = False, role: str = 
     if bracket:
         items, array = _with_item(shell, node, old, index.rstrip("]"), items[0]), True
     elif operator.type == "+=":
-        items = _longer(old.items if old else (_unknown(shell, node, name),), items, array)
+        before = old.items if old else (_unknown(shell, node, f"{name}[@]" if array else name),)
+        items = _longer(before, items, array)
     shell.state.set(name, Variable(items, array, exported, shell.source.place(operator.end_byte, end)))
     shell.account.assigned(name, shell.source, node.start_byte, end)
     shell.account.piece(shell.source, node.start_byte, end, f"{role} {name}")
@@ -49,15 +50,16 @@ def _longer(before: tuple[Bits, ...], items: tuple[Bits, ...], array: bool) -> t
     return (*before, *items) if array else ((*(before[0] if before else ()), *items[0]),)
 
 
-def _unknown(shell: "Shell", node: "Node", name: str, text: str = "") -> Bits:
-    return (Bit.unknown(name, shell.source, node.start_byte, node.end_byte, text=text or f"${{{name}}}"),)
+def _unknown(shell: "Shell", node: "Node", name: str) -> Bits:
+    return (Bit.unknown(name, shell.source, node.start_byte, node.end_byte, text=f"${{{name}}}"),)
 
 
 def _with_item(shell: "Shell", node: "Node", old: Variable | None, index: str, bits: Bits) -> tuple[Bits, ...]:
     items = list(old.items) if old else []
-    if not index.isdigit() or int(index) > len(items):
-        name = shell.text(node.children[0]).partition("[")[0]
-        return (_unknown(shell, node, name, f"${{{name}[@]}}"),)
+    whole = f"{shell.text(node.children[0]).partition('[')[0]}[@]"
+    has_gaps = any(bit.hole == whole for item in items for bit in item)
+    if has_gaps or not index.isdigit() or int(index) > len(items):
+        return (_unknown(shell, node, whole),)
     items[int(index) : int(index) + 1] = [bits]
     return tuple(items)
 

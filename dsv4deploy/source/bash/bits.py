@@ -88,7 +88,7 @@ class Bit:
     @classmethod
     def made(cls, text: str, source: Source, start: int, end: int, *, quoted: bool = True) -> "Bit":
         """A text that those bytes stand for without being it."""
-        return cls(text, source, start, end, exact=False, quoted=quoted, sure=Sure.ASSIGNED)
+        return cls(text, source, start, end, exact=False, quoted=quoted, split=not quoted, sure=Sure.ASSIGNED)
 
     def part(self, start: int, end: int) -> "Bit":
         """The characters `start` to `end` of it."""

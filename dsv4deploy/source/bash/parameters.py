@@ -1,7 +1,8 @@
 """What `$X`, `${X:-y}`, `${ARRAY[@]}` and `$((X + 1))` stand for; a value that nobody gave stays a hole with its name."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,6 +52,14 @@ class Parameters:
         self._source = source
         self._scope = scope
         self._default = default
+        self._assigns = True
+
+    @contextmanager
+    def only_looking(self) -> Iterator[None]:
+        """Within it `${X:=y}` sets nothing."""
+        before, self._assigns = self._assigns, False
+        yield
+        self._assigns = before
 
     def _hole(self, name: str, start: int, end: int, quoted: bool) -> Bits:
         return (Bit.unknown(name, self._source, start, end, quoted=quoted),)
@@ -68,7 +77,7 @@ class Parameters:
             return self._scope.positional()
         if name.isdigit() and name != "0":
             given = self._scope.positional()
-            return None if given is None else given[int(name) - 1 : int(name)]
+            return None if given is None or not _countable(given) else given[int(name) - 1 : int(name)]
         if not (name[0].isalpha() or name[0] == "_"):
             return None
         variable = self._scope.variable(name)
@@ -78,7 +87,7 @@ class Parameters:
         if item in {"@", "*"}:
             return items
         index = item or "0"
-        return items[int(index) : int(index) + 1] if index.isdigit() else None
+        return items[int(index) : int(index) + 1] if index.isdigit() and _countable(items) else None
 
     def _joined(self, items: tuple[Bits, ...], which: str, quoted: bool, at: int) -> Bits:
         between = Bit("", self._source, at, at, ends=True)
@@ -116,7 +125,7 @@ class Parameters:
     def _signed(self, found: re.Match[str], start: int, end: int) -> Bits:
         name, item = found["name"], found["item"]
         items = self._items(name, item)
-        if items is None or found["rest"]:
+        if items is None or found["rest"] or not _countable(items):
             return ()
         if found["sign"] == "!":
             target = plain(items[0]) if items else None
@@ -141,7 +150,7 @@ class Parameters:
             return bits
         sure = Sure.DEFAULT if from_caller else Sure.ASSIGNED
         chosen = weaker(self._default(*default, quoted), sure)
-        if operator[-1] == "=":
+        if operator[-1] == "=" and self._assigns:
             self._scope.assign(name, tuple(bit for bit in chosen if not bit.ends))
         return chosen
 
@@ -165,6 +174,11 @@ class Parameters:
             operator = self._source.text(node.children[1].start_byte, node.children[1].end_byte)
             return None if left is None or right is None else _calculated(left, operator, right)
         return None
+
+
+def _countable(items: tuple[Bits, ...]) -> bool:
+    """Whether each item is one word: an unknown that is not quoted, or a whole array, may be several or none."""
+    return not any(bit.hole and (not bit.quoted or bit.hole.endswith("[@]")) for bits in items for bit in bits)
 
 
 def _calculated(left: int, operator: str, right: int) -> int | None:

@@ -59,8 +59,8 @@ class State:
             self.removed.remove(name)
 
     def exported(self) -> dict[str, Variable]:
-        """The variables that a program started here gets."""
-        return {name: found for name, found in self.variables.items() if found.exported and found.items}
+        """The variables that a program started here gets; arrays never are among them."""
+        return {n: found for n, found in self.variables.items() if found.exported and found.items and not found.array}
 
 
 @dataclass(frozen=True, slots=True)

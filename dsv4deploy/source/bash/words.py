@@ -60,8 +60,7 @@ class Words:
                 at = data.find(b"\n", at, end) % (end + 1)
             else:
                 begin = at if begin < 0 else begin
-                step = self._special(at, end, begin) if data[at] in _STOPS else None
-                at = step[0] if step else at + 1
+                at = self._behind(at, end, begin) or at + 1
         if begin >= 0:
             yield begin, end
 
@@ -70,11 +69,19 @@ class Words:
         data = self._source.data
         at = start
         while at < len(data):
-            step = self._special(at, len(data), start) if data[at] in _STOPS else None
-            if step is None and data[at] in _ENDS:
+            behind = self._behind(at, len(data), start)
+            if behind is None and data[at] in _ENDS:
                 break
-            at = step[0] if step else at + 1
+            at = behind or at + 1
         return at
+
+    def _behind(self, at: int, end: int, start: int) -> int | None:
+        """The byte behind what begins at `at` if that is quotes or an expansion; nothing is expanded for good."""
+        if self._source.data[at] not in _STOPS:
+            return None
+        with self._parameters.only_looking():
+            step = self._special(at, end, start)
+        return step[0] if step else None
 
     def fields(self, start: int, end: int) -> list[Bits]:
         """The words that the word in bytes `start` to `end` becomes."""
@@ -163,8 +170,12 @@ class Words:
 
     def _ansi(self, at: int) -> tuple[int, Sequence[Bit]]:
         close = end_of_ansi(self._source.data, at) - 1
-        text = _ANSI.sub(_ansi_character, self._source.text(at + 2, close))
-        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        try:
+            text = _ANSI.sub(_ansi_character, self._source.text(at + 2, close)).partition("\0")[0]
+            # Bytes written one by one can make up characters together.
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8")
+        except (UnicodeError, ValueError, OverflowError):
+            return close + 1, [self._hole(self._source.text(at, close + 1), at, close + 1)]
         return close + 1, [Bit(text, self._source, at + 2, close, exact=False, quoted=True)]
 
     def _double(self, at: int) -> tuple[int, Sequence[Bit]]:

@@ -109,6 +109,8 @@ def test_a_word_is_placed_where_its_text_was_written() -> None:
         (f"{START} --tp `nproc`", Sure.UNKNOWN, ("`nproc`",)),
         (f"{START} --tp ~/x", Sure.UNKNOWN, ("HOME",)),
         (f"{START} --tp {{1,2}}", Sure.UNKNOWN, ("{1,2}",)),
+        (f"{START} --tp $'\\xff'", Sure.UNKNOWN, ("$'\\xff'",)),
+        (f"{START} --tp $'\\UFFFFFFFF'", Sure.UNKNOWN, ("$'\\UFFFFFFFF'",)),
         (f"{START} --tp <(x)", Sure.UNKNOWN, ("<(x)",)),
         (f"if a; then X=1; fi; {START} --tp $X", Sure.UNKNOWN, ("X, which line 1 may set",)),
         (f"for X in 1 2; do {START} --tp $X; done", Sure.UNKNOWN, ("X",)),
@@ -127,6 +129,20 @@ def test_what_the_caller_sets_can_be_told() -> None:
 def test_an_unquoted_unknown_may_be_several_words() -> None:
     words = only(read(f'{START} $A "$B"')).argv
     assert [word.loose for word in words] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("A=($X b)", ["${A[1]}", "${#A[@]}"]),
+        ("A[3]=x; A[0]=y", ["${A[3]}", "${#A[@]}"]),
+        ("A+=(x)", ["${A[0]}", "${#A[@]}"]),
+        ("set -- $X b", ["$2", "$#"]),
+    ],
+)
+def test_what_follows_an_unknown_number_of_words_cannot_be_counted(before: str, words: list[str]) -> None:
+    found = only(read(f"{before}; {START} {' '.join(words)}")).argv
+    assert [(word.text, word.known) for word in found] == [(word, False) for word in words]
 
 
 # What is left.

@@ -1,6 +1,7 @@
 """Real bash is the judge: what a script starts, word for word and variable for variable, is what we read in it."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -8,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from dsv4deploy.model.imported import Command, Imported
 from dsv4deploy.source.script import script
@@ -70,19 +73,18 @@ def wholly_known(command: Command) -> bool:
     return not command.condition and all(word.known for word in (*command.argv, *command.environment.values()))
 
 
+def as_started(command: Command) -> Started:
+    environment = {name: word.text for name, word in command.environment.items() if name not in OF_BASH}
+    return Started([word.text for word in (*command.lead[1:], *command.argv)], environment)
+
+
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.sh")), ids=lambda path: path.stem)
 def test_what_bash_starts_is_what_we_read(path: Path, tmp_path: Path) -> None:
     """Every start that we call certain happens exactly so; every start that happens is listed."""
     really = started(path, tmp_path)
     imported = read(path)
     certain = [command for command in imported.commands if wholly_known(command)]
-    told = [
-        Started(
-            [word.text for word in (*command.lead[1:], *command.argv)],
-            {name: word.text for name, word in command.environment.items() if name not in OF_BASH},
-        )
-        for command in certain
-    ]
+    told = [as_started(command) for command in certain]
     if len(certain) == len(imported.commands):
         if path.stem in ANY_ORDER:
             told, really = (sorted(some, key=lambda one: one.words) for some in (told, really))
@@ -90,3 +92,58 @@ def test_what_bash_starts_is_what_we_read(path: Path, tmp_path: Path) -> None:
     else:
         assert all(one in really for one in told)
         assert len(really) <= len(imported.commands) or path.stem in ANY_ORDER
+
+
+# Scripts made up of everything that is followed, and of nothing that needs the machine.
+
+TEXTS = st.text(st.sampled_from("ab4 -=:.é"), max_size=5)
+NAMES = st.sampled_from(["V", "W"])
+PIECES = st.one_of(
+    TEXTS.map(shlex.quote),
+    TEXTS.map(lambda text: f'"{text}"'),
+    st.sampled_from(["a", "b4", "--x=", ":", r"\ ", r"\$", "~", "a#"]),
+    st.builds("${}".format, NAMES),
+    st.builds('"${}"'.format, NAMES),
+    st.builds("${{{}{}{}}}".format, NAMES, st.sampled_from([":-", "-", ":+", "+"]), TEXTS.map(shlex.quote)),
+    st.builds(
+        '"${{{}{}{}}}"'.format, NAMES, st.sampled_from([":-", "-", ":+", "+", ":="]), st.sampled_from(["", "x y"])
+    ),
+    st.builds("${{{}{}}}".format, NAMES, st.sampled_from(["%a", "#a", "%%4", "##a ", "^^", ",,", ":1", ":0:2"])),
+    st.sampled_from(['"${A[@]}"', '"${A[*]}"', "${A[@]}", "${A[1]}", "${#A[@]}", "${#V}", '"$@"', "$1", "$#", "$A"]),
+    st.sampled_from(["$((4 + 1))", "$((2 * (3 - 1)))", "$'a\\tb'", '"a\\\nb"', "$'\\\\'"]),
+)
+WORDS = st.lists(PIECES, min_size=1, max_size=3).map("".join)
+VALUES = WORDS.filter(lambda word: "=" not in word[:2])
+STATEMENTS = st.one_of(
+    st.builds("{}{}{}".format, NAMES, st.sampled_from(["=", "+="]), VALUES),
+    st.builds("A{}({})".format, st.sampled_from(["=", "+="]), st.lists(WORDS, max_size=3).map(" ".join)),
+    st.builds("A[{}]={}".format, st.integers(0, 1), VALUES),
+    st.builds("export {}".format, NAMES),
+    st.builds("export {}={}".format, NAMES, VALUES),
+    st.builds("unset {}".format, NAMES),
+    st.builds("set -- {}".format, st.lists(WORDS, max_size=3).map(" ".join)),
+    st.sampled_from(["shift", "set -a", "set +a", "# a comment", ": ${V:=set}", "f"]),
+    st.builds("{} python -m sglang.launch_server {}".format, st.sampled_from(["", "V=own", "env W=own"]), WORDS),
+    st.builds("(V=inner; export V; python -m sglang.launch_server {})".format, WORDS),
+    st.builds("python -m sglang.launch_server {} >/dev/null {}".format, WORDS, WORDS),
+)
+PROLOGUE = "unset V W A\nset --\nf() { local X=$1; V=from-f; set -- inside; }\n"
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(STATEMENTS, min_size=1, max_size=8))
+def test_made_up_scripts_start_in_bash_what_we_read(
+    tmp_path_factory: pytest.TempPathFactory, statements: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("made-up")
+    (folder / "own").mkdir()
+    path = folder / "own/launch.sh"
+    path.write_text(PROLOGUE + "\n".join(statements) + "\n", encoding="utf-8")
+    really = started(path, folder)
+    imported = read(path)
+    told = [as_started(command) for command in imported.commands]
+    known = [wholly_known(command) for command in imported.commands]
+    assert len(told) == len(really)
+    assert [one for one, sure in zip(told, known, strict=True) if sure] == [
+        one for one, sure in zip(really, known, strict=True) if sure
+    ]
