@@ -52,6 +52,7 @@ class Leader:
         """Everything up to the moment when all schedulers are ready."""
         self.player.strike("args")
         self.player.play("args", server_args=self._shown_settings())
+        self.player.strike("init")
         signal.signal(signal.SIGQUIT, self._launch_phase_sigquit)
         for number in range(self.stack.ranks):
             self._fork(f"scheduler_{number}", number)
