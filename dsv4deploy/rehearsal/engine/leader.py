@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from .scheduler import Scheduler
 from .script import Script, choose
 from .stack import Stack
 from .state import State
+
+# Real seconds, whatever the speed: a rehearsal that idles costs next to nothing.
+_WATCH_SECONDS = 0.1
 
 
 def launch(arguments: Value, argv: list[str]) -> None:
@@ -75,7 +79,7 @@ class Leader:
             (signal.SIGQUIT, self._sigquit),
         ):
             signal.signal(signum, handler)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 60}, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
         log.pause(self.script.delays.get("warmup", 0))
         self.player.strike("warmup")
@@ -176,14 +180,20 @@ class Leader:
     def _watch(self) -> None:
         """Notice a child that dies while serving; versions before the watchdog notice nothing."""
         while behaves("subprocess_watchdog") and not self.ending:
-            log.pause(0.1)
-            for name, pid in self.children:
-                with contextlib.suppress(ChildProcessError):
-                    done, status = os.waitpid(pid, os.WNOHANG)
-                    if done and status and not self.ending:
-                        self.player.play("crashed", name=name, child=pid, code=_exit_code(status))
-                        os.kill(os.getpid(), signal.SIGQUIT)
-                        return
+            time.sleep(_WATCH_SECONDS)
+            if self._crashed():
+                os.kill(os.getpid(), signal.SIGQUIT)
+                return
+
+    def _crashed(self) -> bool:
+        """Whether a child has died of anything but our own end; says so."""
+        for name, pid in self.children:
+            with contextlib.suppress(ChildProcessError):
+                done, status = os.waitpid(pid, os.WNOHANG)
+                if done and status and not self.ending:
+                    self.player.play("crashed", name=name, child=pid, code=_exit_code(status))
+                    return True
+        return False
 
     def _launch_phase_sigquit(self, _signum: int, _frame: Value) -> None:
         log.line("Received sigquit from a child process. It usually means the child failed.")
@@ -206,6 +216,8 @@ class Leader:
         self.state.draining = True
         log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
         log.pause(0.4)
+        if behaves("subprocess_watchdog") and self._crashed():
+            self._sigquit(signal.SIGQUIT, None)
         while self.state.running:
             self._gracefully()
             log.pause(0.5)
