@@ -18,7 +18,7 @@ _KEPT = (
     *("required", "deprecated", "successor", "keys", "refuses"),
 )
 
-_THEN = {"fail", "delay", "rank", "requests", "seconds", "probability", "seed"}
+_THEN = {"fail", "delay", "rank", "requests", "tokens", "seconds", "probability", "seed"}
 _STAGES = {"init", "load", "pool", "capture", "warmup"}
 
 

@@ -69,7 +69,7 @@ class Leader:
             self._follow()
         self.player.play("server")
         try:
-            server = Server(self.state, Scheduler(self.channels[0]))
+            server = Server(self.state, Scheduler(self.channels[0]), self._before)
         except OSError as error:
             self._port_taken(error)
         self.player.play("bound", host=self.state.host, port=self.state.port)
@@ -82,14 +82,12 @@ class Leader:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 60}, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
         log.pause(self.script.delays.get("warmup", 0))
-        self.player.strike("warmup")
         if "warmup" in self.stack.traits:
             warm_up(self.state)
         self.state.ready = True
         self.player.play("ready")
-        if self.script.stage == "serve" and (self.script.seconds is not None or self.script.failure["by"] == "leader"):
-            log.pause(self.script.seconds or 0)
-            self.player.strike("serve")
+        if self.script.stage == "serve" and self.script.seconds is not None:
+            log.pause(self.script.seconds)
             self._tell_to_fail()
         while True:
             signal.pause()
@@ -173,9 +171,17 @@ class Leader:
         while True:
             signal.pause()
 
+    def _before(self, tokens: int) -> None:
+        """A request of `tokens` comes: it may be the one that brings the failure."""
+        if self.script.due(self.state.ready, self.state.answered, tokens):
+            self._tell_to_fail()
+
     def _tell_to_fail(self) -> None:
-        if self.script.failure["by"] == "rank":
-            self.channels[self.script.rank or 0].sendall(json.dumps({"kind": "fail"}).encode() + b"\n")
+        """Let the schedulers of the script fail; where one hangs, the others wait for it for ever."""
+        together = self.script.rank is None or self.script.end == "hang"
+        for number in range(self.stack.ranks):
+            if together or number == self.script.rank:
+                self.channels[number].sendall(json.dumps({"kind": "fail"}).encode() + b"\n")
 
     def _watch(self) -> None:
         """Notice a child that dies while serving; versions before the watchdog notice nothing."""
