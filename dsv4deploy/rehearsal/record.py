@@ -18,8 +18,12 @@ _KEPT = (
     *("required", "deprecated", "successor", "keys", "refuses"),
 )
 
-_THEN = {"fail", "delay", "rank", "requests", "seconds", "probability", "seed"}
+_THEN = {"fail", "delay", "rank", "requests", "tokens", "seconds", "probability", "seed"}
 _STAGES = {"init", "load", "pool", "capture", "warmup"}
+
+
+class WorldError(ValueError):
+    """A world file is not what it should be, or has a rule that can never match."""
 
 
 def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json:
@@ -30,14 +34,14 @@ def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json
         world: keys of `world.yaml` to replace; its `rules` come before the known ones.
 
     Raises:
-        ValueError: the world has a key, or a rule names a failure script, that does not exist.
+        WorldError: the world has a key, or a rule names a failure script, that does not exist.
     """
     version = Version(catalogue.version)
     lines, base = _data("lines.yaml"), _data("world.yaml")
     known_rules = base.pop("rules")
-    pretended = _world(base, dict(world or {}))
+    pretended = _world(base, world or {})
     scripts = {script.name: script.played(catalogue.version) for script in failures() if script.fits(version)}
-    rules = [rule for rule in [*pretended.pop("rules"), *known_rules] if _fits(version, rule)]
+    rules = [*pretended.pop("rules"), *known_rules]
     for rule in rules:
         _check(rule, {*lines["traits"]}, {flag.dest for flag in catalogue.flags.values()}, scripts)
     return {
@@ -50,20 +54,25 @@ def record(catalogue: Catalogue, world: Mapping[str, Any] | None = None) -> Json
         },
         "failures": scripts,
         "world": pretended,
-        "rules": rules,
+        "rules": [rule for rule in rules if _fits(version, rule)],
     }
 
 
-def _world(base: Json, changes: Json) -> Json:
+def _world(base: Json, written: Mapping[str, Any]) -> Json:
+    if not isinstance(written, Mapping):
+        raise WorldError("the world is not a mapping")
+    changes = dict(written)
     if unknown := changes.keys() - base.keys() - {"rules"}:
-        raise ValueError(f"unknown key in the world: {', '.join(sorted(unknown))}; known: {', '.join(base)}, rules")
+        raise WorldError(f"unknown key in the world: {', '.join(sorted(unknown))}; known: {', '.join(base)}, rules")
     model = {**base["model"], **changes.pop("model", {})}
     return {"rules": [], **base, **changes, "model": model}
 
 
 def _check(rule: Json, traits: set[str], dests: set[str], scripts: Json) -> None:
     """Refuse a rule that can never match, or whose failure nobody knows."""
-    when, then = rule.get("when") or {}, rule.get("then") or {}
+    if not isinstance(rule, dict) or not isinstance(rule.get("then"), dict):
+        raise WorldError("a rule of the world is `{when: {...}, then: {...}}`")
+    when, then = rule.get("when") or {}, rule["then"]
     asked = {trait for key in ("is", "is_not") for trait in _listed(when.get(key, []))}
     free = {key for key in when if key.startswith(("env.", "model.", "number."))}
     problems = [
@@ -75,7 +84,7 @@ def _check(rule: Json, traits: set[str], dests: set[str], scripts: Json) -> None
     if "fail" in then and then["fail"] not in scripts:
         problems.append(f"no failure script {then['fail']!r}: `dsv4deploy rehearse list` names them")
     if problems:
-        raise ValueError(f"a rule of the world: {'; '.join(problems)}")
+        raise WorldError(f"a rule of the world: {'; '.join(problems)}")
 
 
 def _listed(value: Any) -> list[Any]:  # noqa: ANN401 (a value of a world file)

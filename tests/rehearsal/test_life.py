@@ -128,6 +128,18 @@ def test_a_killed_scheduler_takes_the_server_with_it(folder: Folder, log: Path) 
         assert "Subprocess scheduler_0" in server.log
 
 
+def test_the_long_prompt_is_the_one_that_kills_and_it_kills_the_rank_that_was_named(folder: Folder, log: Path) -> None:
+    world = {"DSV4_REHEARSAL_FAIL": "oom-serve:rank=1,tokens=50000"}
+    with running(folder("0.5.23"), log, *FITS, env=world) as server:
+        server.wait_for("fired up")
+        assert server.ask("/generate", {"text": "a " * 20000, "sampling_params": {"max_new_tokens": 1}})[0] == 200
+        assert "#new-token: 8192," in server.log
+        assert server.ask("/generate", {"text": "a " * 60000})[0] == REFUSED
+        assert server.process.wait(timeout=20) == -9
+        assert " TP1] Scheduler hit an exception" in server.log
+        assert " TP0] Scheduler hit an exception" not in server.log
+
+
 def test_a_hung_scheduler_turns_health_to_503(folder: Folder, log: Path) -> None:
     short = {"DSV4_REHEARSAL_FAIL": "hung:seconds=0", "SGLANG_HEALTH_CHECK_TIMEOUT": "5"}
     with running(folder("0.5.23"), log, *FITS, env=short) as server:

@@ -100,7 +100,7 @@ def _files(engine: str, world: Path | None) -> dict[str, str]:
     from dsv4deploy.model.history import UnknownVersionError
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rehearsal import install
-    from dsv4deploy.rehearsal.record import record
+    from dsv4deploy.rehearsal.record import WorldError, record
 
     sources = resources.files("dsv4deploy.rehearsal").joinpath("engine")
     modules = {file.name: file.read_text(encoding="utf-8") for file in sources.iterdir() if file.name.endswith(".py")}
@@ -109,5 +109,5 @@ def _files(engine: str, world: Path | None) -> dict[str, str]:
         return install.files(modules, record(history().at(engine), changes))
     except UnknownVersionError as unknown:
         raise Trouble(str(unknown), f"--engine {unknown.nearest}", Exit.USAGE) from unknown
-    except (OSError, yaml.YAMLError, ValueError) as error:
-        raise Trouble(f"{world}: {error}", "see `dsv4deploy rehearse --help`", Exit.UNREADABLE) from error
+    except (OSError, yaml.YAMLError, WorldError) as error:
+        raise Trouble(f"{world}: {error}", "docs/rehearsal.md describes a world file", Exit.UNREADABLE) from error

@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Callable
 
 from . import log
 from .record import Value, behaves
@@ -30,7 +31,7 @@ _TOO_LONG = (
 
 
 class Server(ThreadingHTTPServer):
-    """Binds its port when it is made.
+    """Binds its port when it is made; tells `before` how long each prompt is, before the scheduler gets it.
 
     Raises:
         OSError: the port is taken.
@@ -39,9 +40,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, state: State, scheduler: Scheduler) -> None:
+    def __init__(self, state: State, scheduler: Scheduler, before: Callable[[int], None]) -> None:
         self.state = state
         self.scheduler = scheduler
+        self.before = before
         if ":" in state.host:
             self.address_family = socket.AF_INET6
         super().__init__((state.host, state.port), _Handler)
@@ -177,13 +179,14 @@ class _Handler(BaseHTTPRequestHandler):
             raise ValueError(_TOO_LONG.format(limit, tokens + new, tokens, new))
         state.running[rid] = time.time()
         try:
-            request = {"kind": "generate", "prompt": tokens, "new": new, "warmup": not state.ready}
+            self.server.before(tokens)
+            request = {"kind": "generate", "prompt": tokens, "new": new}
             made = self.server.scheduler.ask(request)
             while made is None:
                 # The scheduler has gone: the client waits until the leader goes too, as with the engine.
                 threading.Event().wait(60)
         finally:
             state.running.pop(rid, None)
-        state.answered += 1
+        state.answered += state.ready
         state.generated += made["tokens"]
         return reply(path, body, Answer(rid, state.model, made["text"], tokens, made["tokens"]))

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from .scheduler import Scheduler
 from .script import Script, choose
 from .stack import Stack
 from .state import State
+
+# Real seconds, whatever the speed: a rehearsal that idles costs next to nothing.
+_WATCH_SECONDS = 0.1
 
 
 def launch(arguments: Value, argv: list[str]) -> None:
@@ -52,6 +56,7 @@ class Leader:
         """Everything up to the moment when all schedulers are ready."""
         self.player.strike("args")
         self.player.play("args", server_args=self._shown_settings())
+        self.player.strike("init")
         signal.signal(signal.SIGQUIT, self._launch_phase_sigquit)
         for number in range(self.stack.ranks):
             self._fork(f"scheduler_{number}", number)
@@ -64,7 +69,7 @@ class Leader:
             self._follow()
         self.player.play("server")
         try:
-            server = Server(self.state, Scheduler(self.channels[0]))
+            server = Server(self.state, Scheduler(self.channels[0]), self._before)
         except OSError as error:
             self._port_taken(error)
         self.player.play("bound", host=self.state.host, port=self.state.port)
@@ -74,17 +79,15 @@ class Leader:
             (signal.SIGQUIT, self._sigquit),
         ):
             signal.signal(signum, handler)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 60}, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
         log.pause(self.script.delays.get("warmup", 0))
-        self.player.strike("warmup")
         if "warmup" in self.stack.traits:
             warm_up(self.state)
         self.state.ready = True
         self.player.play("ready")
-        if self.script.stage == "serve" and (self.script.seconds is not None or self.script.failure["by"] == "leader"):
-            log.pause(self.script.seconds or 0)
-            self.player.strike("serve")
+        if self.script.stage == "serve" and self.script.seconds is not None:
+            log.pause(self.script.seconds)
             self._tell_to_fail()
         while True:
             signal.pause()
@@ -168,21 +171,35 @@ class Leader:
         while True:
             signal.pause()
 
+    def _before(self, tokens: int) -> None:
+        """A request of `tokens` comes: it may be the one that brings the failure."""
+        if self.script.due(self.state.ready, self.state.answered, tokens):
+            self._tell_to_fail()
+
     def _tell_to_fail(self) -> None:
-        if self.script.failure["by"] == "rank":
-            self.channels[self.script.rank or 0].sendall(json.dumps({"kind": "fail"}).encode() + b"\n")
+        """Let the schedulers of the script fail; where one hangs, the others wait for it for ever."""
+        together = self.script.rank is None or self.script.end == "hang"
+        for number in range(self.stack.ranks):
+            if together or number == self.script.rank:
+                self.channels[number].sendall(json.dumps({"kind": "fail"}).encode() + b"\n")
 
     def _watch(self) -> None:
         """Notice a child that dies while serving; versions before the watchdog notice nothing."""
         while behaves("subprocess_watchdog") and not self.ending:
-            log.pause(0.1)
-            for name, pid in self.children:
-                with contextlib.suppress(ChildProcessError):
-                    done, status = os.waitpid(pid, os.WNOHANG)
-                    if done and status and not self.ending:
-                        self.player.play("crashed", name=name, child=pid, code=_exit_code(status))
-                        os.kill(os.getpid(), signal.SIGQUIT)
-                        return
+            time.sleep(_WATCH_SECONDS)
+            if self._crashed():
+                os.kill(os.getpid(), signal.SIGQUIT)
+                return
+
+    def _crashed(self) -> bool:
+        """Whether a child has died of anything but our own end; says so."""
+        for name, pid in self.children:
+            with contextlib.suppress(ChildProcessError):
+                done, status = os.waitpid(pid, os.WNOHANG)
+                if done and status and not self.ending:
+                    self.player.play("crashed", name=name, child=pid, code=_exit_code(status))
+                    return True
+        return False
 
     def _launch_phase_sigquit(self, _signum: int, _frame: Value) -> None:
         log.line("Received sigquit from a child process. It usually means the child failed.")
@@ -205,6 +222,8 @@ class Leader:
         self.state.draining = True
         log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
         log.pause(0.4)
+        if behaves("subprocess_watchdog") and self._crashed():
+            self._sigquit(signal.SIGQUIT, None)
         while self.state.running:
             self._gracefully()
             log.pause(0.5)

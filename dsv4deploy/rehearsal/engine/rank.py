@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socket
-import time
 
 from . import log
 from .play import Player, Struck
@@ -38,6 +37,9 @@ _WORDS = [
     "the",
     "same",
 ]
+# Tokens per rehearsal second.
+_PREFILL = 100_000.0
+_DECODE = 660.0
 _PR_SET_NAME = 15
 _PR_SET_PDEATHSIG = 1
 
@@ -79,30 +81,24 @@ def _end(script: Script, channel: socket.socket) -> None:
 
 
 def _serve(player: Player, channel: socket.socket) -> None:
-    answered = 0
     for line in channel.makefile("r", encoding="utf-8"):
         request = json.loads(line)
-        kind = request["kind"]
-        if kind == "fail":
+        if request["kind"] == "fail":
             raise Struck
-        if kind == "generate":
-            warming = request["warmup"]
-            player.strike("warmup")
-            if not warming and player.script.seconds is None and answered >= player.script.requests:
-                player.strike("serve")
-            answered += not warming
         _send(channel, _answer(player, request))
 
 
 def _answer(player: Player, request: dict[str, Value]) -> dict[str, Value]:
-    tokens, new = int(request["prompt"]), int(request["new"])
-    pool = max(player.stack.numbers["tokens"], 1)
-    player.play("prefill", new=tokens, throughput=tokens / 0.05, usage=tokens / pool)
-    start = time.monotonic()
-    log.pause(0.0015 * new)
+    """Prefill in chunks, decode, and answer with as many words as were asked for."""
+    prompt, new = int(request["prompt"]), int(request["new"])
+    pool, chunk = max(player.stack.numbers["tokens"], 1), max(int(player.stack.numbers["chunk"]), 1)
+    for start in range(0, prompt, chunk):
+        tokens = min(chunk, prompt - start)
+        log.pause(tokens / _PREFILL)
+        player.play("prefill", new=tokens, throughput=_PREFILL, usage=(start + tokens) / pool)
+    log.pause(new / _DECODE)
     if new > 1:
-        rate = new / max(time.monotonic() - start, 1e-6)
-        player.play("decode", held=tokens + new, throughput=rate, usage=(tokens + new) / pool)
+        player.play("decode", held=prompt + new, throughput=_DECODE, usage=(prompt + new) / pool)
     words = [_WORDS[index % len(_WORDS)] for index in range(new)]
     return {"id": request["id"], "text": " " + " ".join(words), "tokens": new}
 

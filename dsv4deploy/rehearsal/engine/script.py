@@ -25,6 +25,7 @@ class Script:
         stage: where it is played.
         rank: which scheduler plays it; None for all.
         requests: while serving, how many requests are answered before.
+        tokens: while serving, how long a prompt must be to bring it.
         seconds: while serving, how long after the ready line; None if a request brings it.
         delays: extra rehearsal seconds by stage.
     """
@@ -44,6 +45,7 @@ class Script:
         rank = options.get("rank", self.failure.get("rank", 0))
         self.rank: int | None = None if rank == "all" else int(str(rank))
         self.requests = int(options.get("requests", 0))
+        self.tokens = int(options.get("tokens", 0))
         self.seconds: float | None = float(options["seconds"]) if "seconds" in options else None
 
     def strikes(self, stage: str, rank: int | None) -> bool:
@@ -53,6 +55,14 @@ class Script:
         if rank is None:
             return bool(self.failure["by"] == "leader")
         return self.failure["by"] == "rank" and self.rank in (None, rank)
+
+    def due(self, ready: bool, answered: int, tokens: int) -> bool:
+        """Whether a request of `tokens` brings the failure of a scheduler, once `answered` others have been served."""
+        if self.failure.get("by") != "rank" or self.seconds is not None:
+            return False
+        if self.stage == "warmup":
+            return not ready
+        return self.stage == "serve" and ready and answered >= self.requests and tokens >= self.tokens
 
 
 def choose(stack: Stack, environment: dict[str, str]) -> Script:

@@ -1,12 +1,14 @@
 """The folder looks like a virtual environment of the engine; the archive makes the same one."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from rehearsals import files
+from rehearsals import files, sources
 
+from dsv4deploy.rehearsal import install as module
 from dsv4deploy.rehearsal.install import install, pack
 
 ASK = "import sglang, importlib.metadata as m; print(sglang.__version__, m.version('sglang'), sglang.REHEARSAL)"
@@ -40,6 +42,16 @@ def test_the_archive_is_the_same_each_time_and_installs_without_us(tmp_path: Pat
         [sys.executable, "-I", tmp_path / "one.pyz", tmp_path / "venv"], capture_output=True, text=True, check=True
     )
     assert asked(Path(made.stdout.strip())) == "0.5.21 0.5.21 True"
+
+
+def test_what_runs_on_a_node_needs_only_the_standard_library_of_an_old_python() -> None:
+    texts = {**sources(), "install.py": Path(module.__file__ or "").read_text(encoding="utf-8")}
+    for name, text in texts.items():
+        for node in ast.walk(ast.parse(text, name, feature_version=(3, 8))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                assert str(node.module).split(".")[0] in sys.stdlib_module_names
+            elif isinstance(node, ast.Import):
+                assert {alias.name.split(".")[0] for alias in node.names} <= sys.stdlib_module_names
 
 
 def test_its_nvidia_smi_shows_the_pretended_cards(tmp_path: Path) -> None:

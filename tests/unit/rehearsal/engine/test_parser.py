@@ -39,7 +39,7 @@ def rehearsed(module: ModuleType, words: Sequence[str]) -> dict[str, Any] | None
         return None
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 (whatever a setting can hold)
+def plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain(each) for each in value]
     if isinstance(value, dict):
@@ -53,8 +53,10 @@ def written(flag: Flag, names: st.DataObject) -> list[str]:
     if flag.nargs == 0:
         return [name]
     choices = [str(choice) for choice in flag.choices or ()]
-    value = names.draw(st.sampled_from(choices) if choices and names.draw(st.booleans()) else VALUES)
-    return names.draw(st.sampled_from([[name, value], [f"{name}={value}"], [name]]))
+    fitting: bool = names.draw(st.booleans())
+    value = names.draw(st.sampled_from(choices) if choices and fitting else VALUES)
+    forms = [[name, value], [f"{name}={value}"], [name]]
+    return forms[names.draw(st.integers(0, 2))]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

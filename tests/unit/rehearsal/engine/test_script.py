@@ -1,6 +1,5 @@
 """Which course a start takes: by name, by the rules of the world, by chance with a seed."""
 
-from argparse import Namespace
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -14,8 +13,8 @@ COMPILE = ["--tp-size", "4", "--enable-torch-compile"]
 
 @pytest.fixture
 def course(module: Module) -> Callable[..., Any]:
-    def chosen(words: list[str], world: dict[str, Any] | None = None, **environment: str) -> Any:  # noqa: ANN401 (a module loaded by the test)
-        arguments: Namespace = module(VERSION, "parser").parse(["--model-path", "/models/none", *words])
+    def chosen(words: list[str], world: dict[str, Any] | None = None, **environment: str) -> Any:
+        arguments = module(VERSION, "parser").parse(["--model-path", "/models/none", *words])
         stack = module(VERSION, "stack").Stack(arguments, world)
         return module(VERSION, "script").choose(stack, environment)
 
@@ -67,7 +66,7 @@ def test_options_of_a_failure_are_read(course: Callable[..., Any]) -> None:
 
 
 def test_an_unknown_failure_is_refused_by_name(course: Callable[..., Any]) -> None:
-    with pytest.raises(SystemExit, match="no failure script 'nope'; there are: .*oom-load"):
+    with pytest.raises(SystemExit, match=r"no failure script 'nope'; there are: .*oom-load"):
         course([], DSV4_REHEARSAL_FAIL="nope")
 
 

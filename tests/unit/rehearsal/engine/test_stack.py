@@ -14,7 +14,7 @@ Made = Callable[..., Any]
 
 @pytest.fixture
 def stack(module: Module) -> Made:
-    def made(version: str, *words: str, world: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 (a module loaded by the test)
+    def made(version: str, *words: str, world: dict[str, Any] | None = None) -> Any:
         parsed = module(version, "parser").parse(["--model-path", "/models/none", "--tp-size", "4", *words])
         return module(version, "stack").Stack(parsed, world)
 
