@@ -122,8 +122,8 @@ def _transact(prefix: Path, patches: PatchSet, owner: str) -> None:
             "made": _missing_folders([Path(one["path"]) for one in entries]),
         }
         _write(prefix, journal)
-        for entry, change in zip(entries, changes):
-            _put(prefix, entry, change)
+        for entry in entries:
+            _put(prefix, entry)
         _write(prefix, {**journal, "state": "applied"})
     except BaseException:
         with contextlib.suppress(OSError):
@@ -138,6 +138,11 @@ def _kept(prefix: Path, number: int, folders: dict[str, Path], change: Written) 
     backup = f"{number:04}" if change.before else None
     if backup:
         _copy(path, prefix / FOLDER / backup)
+    if change.data is not None:
+        # Written here first, so that what follows is a rename, which leaves nothing beside the package if interrupted.
+        seen = path.stat() if change.before else folders[name].stat()
+        owner = (seen.st_uid, seen.st_gid) if os.geteuid() == 0 else None
+        files.write(prefix / FOLDER / f"{number:04}.new", change.data, change.mode, owner)
     compiled = [str(one) for one in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc")]
     return {
         "path": str(path),
@@ -146,6 +151,7 @@ def _kept(prefix: Path, number: int, folders: dict[str, Path], change: Written) 
         "before": change.before,
         "after": change.after,
         "backup": backup,
+        "fresh": None if change.data is None else f"{number:04}.new",
         "compiled": {one: f"{number:04}-{index}.pyc" for index, one in enumerate(compiled)},
     }
 
@@ -162,16 +168,16 @@ def _copy(source: Path, target: Path) -> None:
             os.chown(str(target), seen.st_uid, seen.st_gid)
 
 
-def _put(prefix: Path, entry: dict[str, Any], change: Written) -> None:
+def _put(prefix: Path, entry: dict[str, Any]) -> None:
     path = Path(entry["path"])
     for compiled, backup in entry["compiled"].items():
         os.replace(compiled, str(prefix / FOLDER / backup))
-    if change.data is None:
+    if entry["fresh"] is None:
         path.unlink()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    seen = path.stat() if change.before else path.parent.stat()
-    files.write(path, change.data, change.mode, (seen.st_uid, seen.st_gid) if os.geteuid() == 0 else None)
+    os.replace(str(prefix / FOLDER / entry["fresh"]), str(path))
+    files.sync(path.parent)
 
 
 def _undo(prefix: Path, journal: dict[str, Any]) -> list[str]:

@@ -37,11 +37,12 @@ def _holds(version: str, clause: str) -> bool:
         return same if sign == "==" else not same
     own, other = _key(version), _key(wanted)
     if sign == "~=":
-        prefix = [int(one) for one in wanted.split(".")[:-1]]
+        prefix = [int(one) for one in re.split(r"[^\d.]|\.(?!\d)", wanted)[0].split(".")[:-1]]
         return own >= other and list(_padded(own[1], len(prefix))[: len(prefix)]) == prefix
-    if sign == "<" and own[1] == other[1] and own < other and other[2] == (_FINAL, 0):
+    same = own[:2] == other[:2]
+    if sign == "<" and same and _is_early(own) and not _is_early(other):
         return False  # `<1.0` does not mean the pre-releases of 1.0
-    if sign == ">" and own[1] == other[1] and own > other and other[3] == (0, 0):
+    if sign == ">" and same and own[3] != (0, 0) and other[3] == (0, 0):
         return False  # nor `>1.0` its post-releases
     return {
         "==": own == other,
@@ -66,6 +67,10 @@ def _key(text: str) -> Key:
         pre = (_DEV_OF_RELEASE, 0)
     after = (1, int(post_number or dash or 0)) if post or dash else (0, 0)
     return int(epoch or 0), numbers, pre, after, (0, int(dev_number or 0)) if dev else (1, 0)
+
+
+def _is_early(key: Key) -> bool:
+    return key[2] != (_FINAL, 0) or not key[4][0]
 
 
 def _padded(numbers: tuple[int, ...], length: int) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Turns what is wrong with environment variables into diagnostics."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.environment import (
@@ -15,6 +16,7 @@ from dsv4deploy.model.history import History
 from dsv4deploy.model.launch import Provided, Variable
 from dsv4deploy.source.environment import check_env
 
+TOGGLES = "kernels.toggles."
 NOT_READ = "nobody reads it, so that it has no effect, and nothing says so"
 
 
@@ -23,15 +25,32 @@ def variable_diagnostics(
 ) -> tuple[Diagnostic, ...]:
     """One diagnostic for each variable that is not read, or not as it is meant.
 
-    A variable that a patch or a build provides is read by that, whatever the release knows.
+    A variable that a patch or a build provides is read by that, whatever the release knows. A kernel toggle that
+    nothing reads is an error: whoever writes one believes that another kernel runs.
     """
     own = {each.env for each in provided if each.env}
     found = []
     for variable in variables:
         error = None if variable.name in own else check_env(variable.name, variable.value, catalogue, history)
+        toggle = (variable.path or "").startswith(TOGGLES) and variable.name not in own
+        if toggle and error is None and variable.name not in catalogue.variables:
+            error = UnknownVariable(variable.name, ())
         if error is not None:
-            found.append(_diagnostic(error, variable, catalogue, history))
+            told = _diagnostic(error, variable, catalogue, history)
+            unread = toggle and isinstance(error, UnknownVariable | OtherVersionVariable)
+            found.append(_unread(told, variable) if unread else told)
     return tuple(found)
+
+
+def _unread(told: Diagnostic, variable: Variable) -> Diagnostic:
+    return replace(
+        told,
+        rule="toggle-not-read",
+        level=Level.ERROR,
+        message=f"{variable.name} is set, but nothing reads it: {told.message}",
+        effect="the stock kernel runs, and nothing says so",
+        remedy=f"{told.remedy}; or list the patch whose `toggle` it is in kernels.patches",
+    )
 
 
 def _diagnostic(error: VariableError, variable: Variable, catalogue: Catalogue, history: History) -> Diagnostic:

@@ -1,0 +1,201 @@
+"""Patches in the venv itself: a transaction with an owner, and back again byte for byte."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import toys
+
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.rim import kernels
+
+IN_PLACE = "  in_place: true\n"
+
+
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the toy and its compiled files, copied for every test."""
+    folder = tmp_path_factory.mktemp("engine")
+    engine = toys.venv(folder / "venv", toys.wheel(folder))
+    subprocess.run([engine / "bin/python", "-m", "compileall", "-q", toys.site(engine)], check=True)
+    return engine
+
+
+@pytest.fixture
+def engine(original: Path, tmp_path: Path) -> Path:
+    shutil.copytree(original, tmp_path / "venv", symlinks=True)
+    return tmp_path / "venv"
+
+
+def bundle_of(project: Path, engine: Path, *patches: str, folder: str = "bundle", name: str = "toy") -> Path:
+    path = project / "profile.yaml"
+    bundle, _ = toys.bundle(project, engine, *patches, more=IN_PLACE, folder=folder)
+    if name != "toy":
+        manifest = (bundle / "manifest.json").read_text()
+        (bundle / "manifest.json").write_text(manifest.replace('"name": "toy"', f'"name": "{name}"', 1))
+    assert path.exists()
+    return bundle
+
+
+@pytest.fixture
+def bundle(engine: Path, tmp_path: Path) -> Path:
+    folder = toys.overlay(tmp_path)
+    more = "  - {path: layers/new/mma.py, file: files/attention.py}\n"
+    text = (folder / "patch.yaml").read_text()
+    (folder / "patch.yaml").write_text(text.replace("  - path: attention.py\n", "  - path: attention.py\n" + more))
+    return bundle_of(tmp_path, engine, "mma")
+
+
+def times(folder: Path) -> dict[str, tuple[int, int]]:
+    return {str(one): (one.stat().st_mtime_ns, one.stat().st_ino) for one in folder.rglob("*") if one.is_file()}
+
+
+def test_the_venv_runs_patched_code_and_is_byte_for_byte_what_it_was_after_revert(bundle: Path, engine: Path) -> None:
+    before, seen = toys.fingerprint(engine), times(engine)
+    assert kernels.act("install", bundle)["changed"]
+    assert toys.serve(bundle).stdout == "decode: patched 1\n"
+    assert kernels.act("verify", bundle)["fine"]
+    assert not (bundle / "shadow").exists()
+    assert kernels.act("revert", bundle)["changed"]
+    assert toys.fingerprint(engine) == before
+    assert times(engine) == seen
+    assert toys.serve(bundle).stdout == "decode: stock\n"
+
+
+def test_a_second_install_touches_no_file(bundle: Path, engine: Path) -> None:
+    kernels.act("install", bundle)
+    before = times(engine)
+    assert not kernels.act("install", bundle)["changed"]
+    assert times(engine) == before
+
+
+def test_revert_by_the_venv_alone(bundle: Path, engine: Path) -> None:
+    before = toys.fingerprint(engine)
+    kernels.act("install", bundle)
+    assert kernels.in_venv(engine)["owners"] == ["toy"]
+    assert kernels.revert_venv(engine)["changed"]
+    assert toys.fingerprint(engine) == before
+    assert kernels.in_venv(engine) == {"venv": str(engine), "owners": [], "files": [], "fine": True}
+
+
+def test_two_profiles_may_share_a_venv_only_with_one_set(bundle: Path, engine: Path, tmp_path: Path) -> None:
+    before = toys.fingerprint(engine)
+    toys.diff(tmp_path)
+    same = bundle_of(tmp_path, engine, "mma", folder="same", name="twin")
+    other = bundle_of(tmp_path, engine, "diffed", folder="other", name="stranger")
+    kernels.act("install", bundle)
+    kernels.act("install", same)
+    with pytest.raises(Trouble, match="patched in place for toy, twin with another set"):
+        kernels.act("install", other)
+    kernels.act("revert", bundle)
+    assert toys.serve(same).stdout == "decode: patched 1\n"
+    kernels.act("revert", same)
+    assert toys.fingerprint(engine) == before
+
+
+def test_another_set_of_the_same_owner_takes_the_place_of_the_first(bundle: Path, engine: Path, tmp_path: Path) -> None:
+    before = toys.fingerprint(engine)
+    toys.diff(tmp_path)
+    other = bundle_of(tmp_path, engine, "diffed", folder="other")
+    kernels.act("install", bundle)
+    kernels.act("install", other)
+    assert toys.serve(other).stdout == "decode: diffed\n"
+    assert not (toys.site(engine) / "sglang/layers").exists()
+    assert kernels.act("status", bundle)["patches"][0]["state"] == "not installed"
+    kernels.act("revert", other)
+    assert toys.fingerprint(engine) == before
+
+
+def test_a_reinstall_and_an_upgrade_are_named_and_never_undone(bundle: Path, engine: Path, tmp_path: Path) -> None:
+    def state() -> str:
+        return str(kernels.act("status", bundle)["patches"][0]["files"][0]["state"])
+
+    def install(version: str) -> None:
+        shutil.rmtree(toys.site(engine) / "sglang-0.5.23.dist-info", ignore_errors=True)
+        with zipfile.ZipFile(toys.wheel(tmp_path, version)) as archive:
+            archive.extractall(toys.site(engine))
+
+    kernels.act("install", bundle)
+    assert state() == "patched"
+    install("0.5.23")
+    assert state() == "overwritten by a reinstall"
+    install("0.5.24")
+    assert state() == "overwritten by the upgrade to 0.5.24"
+    attention = toys.site(engine) / "sglang/attention.py"
+    attention.write_text("by hand\n")
+    answer = kernels.act("revert", bundle)
+    assert answer["left"] == [str(attention)]
+    assert attention.read_text() == "by hand\n"
+    assert not (toys.site(engine) / "sglang/layers").exists()
+    assert not (engine / ".dsv4deploy").exists()
+
+
+def test_an_edit_by_hand_is_drift(bundle: Path, engine: Path) -> None:
+    kernels.act("install", bundle)
+    (toys.site(engine) / "sglang/attention.py").write_text("by hand\n")
+    assert [one["state"] for one in kernels.act("status", bundle)["patches"][0]["files"]] == ["drifted", "patched"]
+    assert not kernels.in_venv(engine)["fine"]
+
+
+@pytest.mark.parametrize("moment", range(1, 11))
+def test_killed_while_it_patches_the_next_run_undoes_or_finishes_it(moment: int, bundle: Path, engine: Path) -> None:
+    before = toys.fingerprint(engine)
+    code = toys.killed(bundle, "install", moment)
+    assert code in {-signal.SIGKILL, 0}
+    assert kernels.revert_venv(engine)["changed"] in {True, False}
+    assert toys.fingerprint(engine) == before
+    kernels.act("install", bundle)
+    assert kernels.act("verify", bundle)["fine"]
+
+
+@pytest.mark.parametrize("moment", range(1, 9))
+def test_killed_while_it_reverts_the_next_run_finishes_it(moment: int, bundle: Path, engine: Path) -> None:
+    before = toys.fingerprint(engine)
+    kernels.act("install", bundle)
+    assert toys.killed(bundle, "revert", moment) in {-signal.SIGKILL, 0}
+    kernels.revert_venv(engine)
+    assert toys.fingerprint(engine) == before
+
+
+def test_a_patch_that_does_not_fit_leaves_the_venv_alone(engine: Path, tmp_path: Path) -> None:
+    before = toys.fingerprint(engine)
+    toys.overlay(tmp_path)
+    toys.diff(tmp_path, text=toys.DIFF.replace("attention", "missing"))
+    with pytest.raises(Trouble, match="not there"):
+        kernels.act("install", bundle_of(tmp_path, engine, "mma", "diffed"))
+    assert toys.fingerprint(engine) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_a_read_only_venv_is_refused_and_its_shadow_works(bundle: Path, engine: Path, tmp_path: Path) -> None:
+    before = toys.fingerprint(engine)
+    shadowed, _ = toys.bundle(tmp_path, engine, "mma", folder="shadowed")
+    subprocess.run(["mount", "--bind", engine, engine], check=True)
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", engine], check=True)
+        with pytest.raises(Trouble, match="Read-only"):
+            kernels.act("install", bundle)
+        answer = kernels.act("install", shadowed)
+        assert answer["packages"][0]["how"] == "copied"
+        assert toys.serve(shadowed).stdout == "decode: patched 1\n"
+    finally:
+        subprocess.run(["umount", engine], check=True)
+    assert toys.fingerprint(engine) == before
+
+
+def test_a_wheel_is_never_laid_into_a_venv(engine: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "patches/built"
+    folder.mkdir(parents=True)
+    built = toys.wheel(folder)
+    digest = hashlib.sha256(built.read_bytes()).hexdigest()
+    (folder / "patch.yaml").write_text(
+        f"name: built\nsummary: a build\nkind: wheel\nfits: {{package: sglang, versions: '==0.5.23'}}\n"
+        f"wheel: {{file: {built.name}, sha256: {digest}}}\ntoggle: {{name: TOY_MMA}}\n"
+    )
+    with pytest.raises(Trouble, match="never laid into a venv"):
+        kernels.act("install", bundle_of(tmp_path, engine, "built"))
