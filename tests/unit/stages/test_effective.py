@@ -138,7 +138,7 @@ def test_an_answer_that_differs_between_releases_names_the_version() -> None:
 
 
 def test_a_chunk_is_divided_by_the_groups_of_dp_attention() -> None:
-    given = {"tp_size": 8, "dp_size": 8, "enable_dp_attention": True, "chunked_prefill_size": 16384}
+    given: Any = {"tp_size": 8, "dp_size": 8, "enable_dp_attention": True, "chunked_prefill_size": 16384}
     assert value("chunked_prefill_size", **given) == 2048
 
 
@@ -162,7 +162,7 @@ def test_ranks_meet_on_a_port_derived_from_the_servers() -> None:
 
 
 def test_drafts_are_filled_in() -> None:
-    given = {"speculative_algorithm": "NEXTN", "speculative_num_steps": 3, "speculative_eagle_topk": 1}
+    given: Any = {"speculative_algorithm": "NEXTN", "speculative_num_steps": 3, "speculative_eagle_topk": 1}
     outcomes = settled(
         "0.5.17", quantization="modelopt_fp4", facts={"model": {"model_type": "glm4_moe"}}, **given
     ).settings
