@@ -11,8 +11,10 @@ from pathlib import Path
 from dsv4deploy.cli.app import GROUPS, command_names
 from dsv4deploy.cli.reference import command_page
 from dsv4deploy.model.error_class import ERROR_CLASSES
+from dsv4deploy.source.rulebook import catalogue, families
 from dsv4deploy.views import errors
 from dsv4deploy.views.profile_reference import page as profile_page
+from dsv4deploy.views.rules import rules_page
 from dsv4deploy.views.schema import profile_schema
 
 ROOT = Path(__file__).parents[1]
@@ -32,10 +34,16 @@ def commands() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def rules() -> str:
+    """docs/reference/rules.md: the catalogue, by family."""
+    return rules_page(catalogue(), families())
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/profile.md": profile_page,
     "docs/reference/errors.md": lambda: errors.page(ERROR_CLASSES.values()),
     "docs/reference/commands.md": commands,
+    "docs/reference/rules.md": rules,
     "examples/profile.schema.json": lambda: json.dumps(profile_schema(), indent=2, ensure_ascii=False) + "\n",
 }
 

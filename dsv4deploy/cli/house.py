@@ -16,14 +16,20 @@ from dsv4deploy.rim.catalogue_file import Catalogues
 from dsv4deploy.rim.local_folder import LocalModels
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.facts_document import FactsDocument, read_facts
-from dsv4deploy.source.rulebook import catalogue
+from dsv4deploy.source.rulebook import catalogue, rulebook
 from dsv4deploy.stages.check import Waiver
 from dsv4deploy.views import machine, terminal
 
 
-def knowledge() -> Knowledge:
-    """Everything that ships with the house, as of today."""
-    return Knowledge(Catalogues(), catalogue(), datetime.now(UTC).date().isoformat(), LocalModels())
+def knowledge(beside: Path | None = None) -> Knowledge:
+    """Everything that ships with the house and the team's own rules beside a profile, as of today.
+
+    Raises:
+        Trouble: a rule of the team does not load.
+    """
+    own = beside.parent / "rules" if beside else None
+    rules = (*catalogue(), *(rulebook(own) if own and own.is_dir() else ()))
+    return Knowledge(Catalogues(), rules, datetime.now(UTC).date().isoformat(), LocalModels())
 
 
 def asked(

@@ -147,6 +147,11 @@ class Evidence(Frozen):
     saw: Line
     against: bool = Field(False, description="it contradicts the rule; both are shown")
 
+    def __str__(self) -> str:
+        where = ", ".join(part for part in (self.hardware, self.versions, self.date) if part)
+        word = f"against it, {self.grade}" if self.against else str(self.grade)
+        return f"{word}{f' ({where})' if where else ''}: {self.saw} [{self.ref}]"
+
 
 class Decision(Frozen):
     """A level that a person set although the evidence alone would not."""

@@ -1,5 +1,6 @@
 """Reads a folder of rules: one YAML file each, a Python file beside it where data cannot say it."""
 
+import ast
 import importlib.util
 import re
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,13 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|fa
 def catalogue() -> tuple[Rule, ...]:
     """The rules that ship with the program, by family and name."""
     return rulebook(files("dsv4deploy.rules"))
+
+
+def families() -> Mapping[str, str]:
+    """What each family of the catalogue is about, in a sentence."""
+    folders = (entry for entry in files("dsv4deploy.rules").iterdir() if entry.joinpath("__init__.py").is_file())
+    texts = {folder.name: folder.joinpath("__init__.py").read_text(encoding="utf-8") for folder in folders}
+    return {name: ast.get_docstring(ast.parse(text)) or "" for name, text in sorted(texts.items())}
 
 
 def rulebook(folder: Traversable) -> tuple[Rule, ...]:

@@ -10,7 +10,7 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.rule import Condition, Evidence, Found, Missing, Rule
+from dsv4deploy.model.rule import Condition, Found, Missing, Rule
 from dsv4deploy.stages.effective import effective as settle
 from dsv4deploy.stages.levels import MILDER, level
 from dsv4deploy.stages.releases import FLAGS, SPELLINGS, version, within
@@ -57,7 +57,9 @@ def check(
     """
     situation = Situation(launch, facts, catalogue, effective=effective, profile=profile)
     guess = _by_name(situation)
-    found, unknown = [], []
+    found: list[Diagnostic] = []
+    unknown: list[Unknown] = []
+    provided: list[Waived] = []
     living = [rule for rule in rules if rule.stability != "retired"]
     for rule in living:
         try:
@@ -69,11 +71,17 @@ def check(
             else:
                 unknown.append(Unknown(rule.id, missing.needs))
         else:
-            if what is not None and not _provided(rule, situation):
-                found.append(_diagnostic(rule, what, situation))
+            if what is None:
+                continue
+            told = _diagnostic(rule, what, situation)
+            if given := _provided(rule, situation):
+                provided.append(Waived(told, f"{given.by or 'the build'} provides it: {given.because}"))
+            else:
+                found.append(told)
     said = {one.rule for one in found}
     found += [one for one in beside if one.rule not in said]
-    return _waive(found, tuple(unknown), waivers, today, len(living))
+    report = _waive(found, tuple(unknown), waivers, today, len(living))
+    return replace(report, waived=(*report.waived, *provided))
 
 
 def _by_name(situation: Situation) -> Situation | None:
@@ -229,7 +237,7 @@ def _diagnostic(rule: Rule, what: Found, situation: Situation) -> Diagnostic:
         label=_said(first[0], situation) if first else "",
         related=tuple(Related(place, _said(subject, situation)) for subject, place in places[1:]),
         effect=rule.why,
-        evidence=tuple(_told(source) for source in sorted(rule.evidence, key=lambda source: source.against)),
+        evidence=tuple(str(source) for source in sorted(rule.evidence, key=lambda source: source.against)),
         remedy=rule.remedy,
     )
 
@@ -279,12 +287,6 @@ def _said(subject: str, situation: Situation) -> str:
     written = outcome.written
     said = f"{found.flag if found else name} is {written}"
     return said if outcome.needs or outcome.value == written else f"{said}, in effect {outcome.value}"
-
-
-def _told(source: Evidence) -> str:
-    where = ", ".join(part for part in (source.hardware, source.versions, source.date) if part)
-    word = f"against it, {source.grade}" if source.against else str(source.grade)
-    return f"{word}{f' ({where})' if where else ''}: {source.saw} [{source.ref}]"
 
 
 def _waive(

@@ -25,6 +25,11 @@ def failures(rule: Rule) -> tuple[str, ...]:
     return tuple(f"{name} is {answer}, not {wanted}" for name, answer, wanted in told if answer != wanted)
 
 
+def idle(rule: Rule) -> tuple[str, ...]:
+    """The conditions that could be taken out without any example noticing, a sentence each."""
+    return tuple(f"no example needs {what}" for what, mutant in mutants(rule) if not failures(mutant))
+
+
 def mutants(rule: Rule) -> Iterator[tuple[str, Rule]]:
     """The rule with one of its conditions taken out, for each of them, and what was taken out."""
     for number, condition in enumerate(rule.when):

@@ -89,13 +89,15 @@ def weights(ask: Ask) -> str:
     """How the expert weights are stored: nvfp4, hybrid-nvfp4, mxfp4-experts, mxfp4, fp8, or the method's own name."""
     method = known(ask, "fact:model.quant_method")
     algorithms = {known(ask, "fact:model.quant_algo"), known(ask, "fact:model.moe_quant_algo")}
+    if "MIXED_PRECISION" in algorithms:
+        return "hybrid-nvfp4" if "NVFP4" in algorithms else "modelopt_mixed"
+    if method is None and "NVFP4" in algorithms:
+        return "nvfp4"
     if method is None:
         if ask("written:quantization") in {"modelopt_fp4", "fp8", "awq", "gptq_marlin", "mxfp4"}:
             method = ask("written:quantization")
         else:
             raise Missing("model.quant_method")
-    if "MIXED_PRECISION" in algorithms:
-        return "hybrid-nvfp4" if "NVFP4" in algorithms else "modelopt_mixed"
     if method == "modelopt_fp4" or "NVFP4" in algorithms:
         return "nvfp4"
     if method == "fp8" and str(known(ask, "fact:model.experts_dtype")).lower() in {"mxfp4", "fp4", "mx_fp4"}:

@@ -46,7 +46,7 @@ def command(
     try:
         asked = house.asked(profile, variant, sets, facts, [])
         measured = measured_start(Files().read(str(log)).decode(errors="replace")) if log else None
-        seen = looked_at(Files(), house.knowledge(), replace(asked, measured=measured))
+        seen = looked_at(Files(), house.knowledge(profile), replace(asked, measured=measured))
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
     if not memory:

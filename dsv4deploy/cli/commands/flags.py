@@ -9,21 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from dsv4deploy.cli.groups import ShowsByDefault
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Knowledge"
-
-
-class ShowsByDefault(TyperGroup):
-    """`flags NAME` is `flags show NAME`: a name that starts with dashes is no option of ours."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Put the name of the command in front where it is left out."""
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(cls=ShowsByDefault)

@@ -42,7 +42,7 @@ def command(
     from dsv4deploy.views import differences
 
     try:
-        looked = looked_at(Files(), house.knowledge(), house.asked(profile, variant, sets, facts, waive))
+        looked = looked_at(Files(), house.knowledge(profile), house.asked(profile, variant, sets, facts, waive))
     except Refused as refused:
         return house.show_refusal(refused, as_json=False)
     if looked.report.blocks:

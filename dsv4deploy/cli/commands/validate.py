@@ -48,9 +48,9 @@ def command(
     try:
         asked = house.asked(path, variant, sets, facts, waive)
         if script:
-            seen = looked_at_script(Files(), house.knowledge(), asked, number, pairs(env))
+            seen = looked_at_script(Files(), house.knowledge(path), asked, number, pairs(env))
         else:
-            seen = looked_at(Files(), house.knowledge(), asked)
+            seen = looked_at(Files(), house.knowledge(path), asked)
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
     report = raised(seen.report) if strict else seen.report

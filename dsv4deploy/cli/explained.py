@@ -1,0 +1,78 @@
+"""What a name means, wherever in the house it is known: rules, error classes, keys of the profile, flags."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dsv4deploy.model.nearest import likely
+from dsv4deploy.model.trouble import Exit, Trouble
+
+
+def explained(name: str, own: Path | None) -> str:
+    """The page of `name`.
+
+    Raises:
+        Trouble: nothing in the house is called like that.
+    """
+    from dsv4deploy.source.rulebook import catalogue, rulebook
+
+    rules = {rule.id: rule for rule in (*catalogue(), *(rulebook(own) if own else ()))}
+    if name in rules:
+        from dsv4deploy.views.rules import rule_text
+
+        return rule_text(rules[name])
+    return _class(name) or _key(name) or _flag(name, [*rules])
+
+
+def _class(name: str) -> str | None:
+    from dsv4deploy.model.error_class import ERROR_CLASSES
+    from dsv4deploy.views.errors import text
+
+    return text(ERROR_CLASSES[name]) if name in ERROR_CLASSES else None
+
+
+def _key(name: str) -> str | None:
+    """The key path of a profile, `cuda_graph.decode.max_bs`."""
+    from dsv4deploy.views.schema import profile_schema
+
+    schema: Mapping[str, Any] = profile_schema()
+    found: Mapping[str, Any] | None = schema
+    for part in name.split("."):
+        found = _inner(found, schema).get("properties", {}).get(part) if found else None
+    if not found:
+        return None
+    inner = _inner(found, schema)
+    below = "".join(f"  {key}: {_said(value)}\n" for key, value in inner.get("properties", {}).items())
+    return f"{name}: {_said(found) or _said(inner)}\n{below}"
+
+
+def _inner(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a reference or the first of several shapes stands for."""
+    for shape in (node, *node.get("anyOf", ())):
+        if "$ref" in shape:
+            inner: Mapping[str, Any] = schema["$defs"][shape["$ref"].rpartition("/")[2]]
+            return inner
+    return node
+
+
+def _said(node: Mapping[str, Any]) -> str:
+    return str(node.get("description", ""))
+
+
+def _flag(name: str, rules: list[str]) -> str:
+    from dsv4deploy.flags import history
+    from dsv4deploy.rim.catalogue_file import release
+    from dsv4deploy.source.flag_search import found
+    from dsv4deploy.views.flags import flag_page, flags_data
+
+    known, chosen = history(), release("")
+    try:
+        names = found(name, chosen, known)
+    except Trouble:
+        names = []
+    if len(names) == 1:
+        data = flags_data(names, chosen, known)
+        return flag_page([*data["flags"], *data["variables"]][0], chosen.version)
+    close = likely(name, rules)
+    remedy = f"did you mean {' or '.join(close)}?" if close else "list with: dsv4deploy rules, dsv4deploy flags"
+    raise Trouble(f"nothing is called {name}", remedy, Exit.USAGE)

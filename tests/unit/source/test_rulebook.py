@@ -1,0 +1,84 @@
+"""A folder of rules is read whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.source.rulebook import rulebook
+
+GOOD = """\
+summary: eight is too many
+severity: crash
+when:
+  - {setting: tp_size, is: 8}
+at: setting:tp_size
+why: It breaks.
+remedy: Set --tp-size 4.
+evidence:
+  - {grade: reported, ref: "https://example.invalid/1", date: 2026-01-02, saw: it broke with NCCL off}
+examples:
+  bad: {settings: {tp_size: 8}}
+  good:
+    - settings: {tp_size: 4}
+"""
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_yaml", ".yaml").replace("_py", ".py")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_name_of_a_file_is_the_id_and_its_folder_the_family(tmp_path: Path) -> None:
+    one, two = rulebook(write(tmp_path, own__a_yaml=GOOD, b_yaml=GOOD))
+    assert [(one.family, one.id), (two.family, two.id)] == [("own", "a"), ("own", "b")]
+
+
+def test_dates_and_words_of_other_yaml_dialects_stay_text(tmp_path: Path) -> None:
+    (one,) = rulebook(write(tmp_path, a_yaml=GOOD.replace("it broke with NCCL off", "off")))
+    assert (one.evidence[0].date, one.evidence[0].saw) == ("2026-01-02", "off")
+
+
+def test_python_beside_a_rule_is_its_verdict(tmp_path: Path) -> None:
+    code = '"""Found."""\n\n\ndef verdict(ask):\n    return "always"\n'
+    (one,) = rulebook(write(tmp_path, a_yaml=GOOD, a_py=code))
+    assert one.verdict is not None
+    assert one.verdict(lambda _: None) == "always"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (GOOD[: GOOD.index("evidence:")] + GOOD[GOOD.index("examples:") :], "evidence: Field required"),
+        (GOOD.replace("severity: crash", "severity: bad"), "severity"),
+        (GOOD + "colour: red\n", "colour: Extra inputs are not permitted"),
+        (GOOD + "why: again\n", "a key stands twice"),
+        (GOOD.replace("is: 8", "is: 8, above: 4"), "one subject of"),
+        (GOOD.replace("grade: reported", "grade: reported, against: true"), "all evidence is against it"),
+        (GOOD.replace("when:\n  - {setting: tp_size, is: 8}\n", ""), "no condition"),
+        ("- a list\n", "a rule is a mapping"),
+        ("a: [", "does not load"),
+    ],
+)
+def test_a_rule_that_is_wrong_does_not_load(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(Trouble) as trouble:
+        rulebook(write(tmp_path, a_yaml=text))
+    assert told in trouble.value.message
+
+
+def test_anything_else_in_the_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Trouble, match="is no rule"):
+        rulebook(write(tmp_path, a_yaml=GOOD, b_py="x = 1\n"))
+
+
+def test_one_id_stands_once(tmp_path: Path) -> None:
+    with pytest.raises(Trouble, match="stands twice"):
+        rulebook(write(tmp_path, one__a_yaml=GOOD, two__a_yaml=GOOD))
+
+
+def test_python_that_does_not_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Trouble, match="does not load"):
+        rulebook(write(tmp_path, a_yaml=GOOD, a_py="raise ValueError\n"))
