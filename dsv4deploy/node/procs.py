@@ -57,7 +57,9 @@ def everybody() -> list[Process]:
 
 
 def family(pid: int) -> list[Process]:
-    """The process, its descendants and all of its session, without zombies."""
+    """The process, its descendants and all of its session, without zombies; nobody for no pid."""
+    if pid <= 0:
+        return []
     known = {pid}
     everyone = everybody()
     grown = True
