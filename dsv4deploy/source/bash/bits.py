@@ -1,5 +1,6 @@
 """Texts with places, and the fragments that shell words are made of."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from dsv4deploy.model.imported import Sure, Word
 from dsv4deploy.model.place import Place
 
 BLANKS = " \t\n"
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 PATTERN = frozenset("*?[")
 _ORDER = tuple(Sure)
 

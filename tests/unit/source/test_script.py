@@ -62,7 +62,7 @@ def quoted_words(draw: st.DrawFn) -> tuple[str, str]:
 @calm
 @given(st.lists(quoted_words(), max_size=5))
 def test_words_survive_every_kind_of_quotes(words: list[tuple[str, str]]) -> None:
-    imported = read(f"{START} {' '.join(written for _, written in words)}\n")
+    imported = read(f"{START} {' '.join(written for _, written in words)}\n\n")
     assert texts(imported) == [word for word, _ in words]
     assert imported.remainder == ()
 
