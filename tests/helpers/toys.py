@@ -65,9 +65,9 @@ def wheel(folder: Path, version: str = "0.5.23", sources: Mapping[str, str] = SO
     with zipfile.ZipFile(data, "w") as archive:
         for path, text in files.items():
             archive.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), text)
-    path = folder / f"{name}-{version}-py3-none-any.whl"
-    path.write_bytes(data.getvalue())
-    return path
+    target = folder / f"{name}-{version}-py3-none-any.whl"
+    target.write_bytes(data.getvalue())
+    return target
 
 
 def venv(folder: Path, *wheels: Path, python: str = sys.executable) -> Path:
