@@ -10,7 +10,7 @@ HIDDEN = "<hidden>"
 _WORD = r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|access[_-]?key|private[_-]?key|auth)"
 _NAME = re.compile(rf"(?i)(?:^|[_\-.]){_WORD}(?:$|[_\-.])")
 _ASSIGNED = re.compile(
-    rf"(?i)(?P<name>[\w.\-]*\b(?:[\w.\-]*[_\-.])?{_WORD}(?:[_\-.][\w.\-]*)?)"
+    rf"(?i)(?<![\w.\-])(?P<name>[\w.\-]{{0,60}}?{_WORD}[\w.\-]{{0,40}})"
     r"(?P<sign>[\"']?\s*[=:]\s*|\s+(?=\S))(?P<value>\"[^\"]*\"|'[^']*'|[^\s,;)}\]]+)"
 )
 _SHAPES = (
