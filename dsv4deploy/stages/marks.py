@@ -130,14 +130,14 @@ def mark_of(one: Candidate, answer: Mapping[str, Any], report: Report, *, name: 
 
     Args:
         one: what was started.
-        answer: what the judge said of it: `class`, `stage`, `root`, `lines`, `digest`, and the `rule` it would confirm.
+        answer: what the judge said of it: `class`, `stage`, `root`, `lines`, `digest`, and the `rules` it may confirm.
         report: what was told of the launch before; a rule is confirmed only if it found something here.
         name: of the deployment.
         node: as the inventory names it.
         at: the time, `2026-11-29T15:20:11Z`.
     """
     found = {diagnostic.rule for diagnostic in report.diagnostics} | {gone.diagnostic.rule for gone in report.waived}
-    rule = answer.get("rule") if answer.get("rule") in found else None
+    rule = next((one for one in answer.get("rules") or () if one in found), None)
     core, condition = core_of(one), condition_of(one)
     known = secrets_of(
         [word for setting in one.launch.settings.values() for word in setting.words],

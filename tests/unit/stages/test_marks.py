@@ -88,14 +88,14 @@ def test_writing_a_default_out_does_not_evade_it() -> None:
 
 
 def test_a_mark_that_confirms_a_rule_covers_what_the_rule_finds() -> None:
-    mark = failed(seen(), rule=RULE)
+    mark = failed(seen(), rules=["no-such-rule", RULE])
     (found,) = told(seen("memory.fraction_static=0.5"), mark)
     assert (mark.rule, found.level, found.effect) == (RULE, Level.ERROR, f"It confirms the rule {RULE}.")
     assert level(seen("compile.torch_compile=false"), mark) is None
 
 
 def test_a_rule_that_finds_nothing_there_is_not_confirmed() -> None:
-    assert failed(seen("compile.torch_compile=false"), rule=RULE).rule is None
+    assert failed(seen("compile.torch_compile=false"), rules=["no-such-rule", RULE]).rule is None
 
 
 def test_an_unknown_host_is_an_error_that_says_so() -> None:
