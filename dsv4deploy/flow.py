@@ -15,7 +15,7 @@ from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.ports import Catalogues, Folders, Models, Texts
+from dsv4deploy.model.ports import Catalogues, Folders, Marks, Models, Texts
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
@@ -28,6 +28,7 @@ from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.fork_words import with_fork_words
 from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks
 from dsv4deploy.stages.launch import Lowered, lower
+from dsv4deploy.stages.marks import Candidate, marked
 from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.patching import patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
@@ -68,6 +69,7 @@ class Asked:
         checkpoint: shape and weights of the model, where the facts carry them.
         measured: what a first start on that node measured.
         told: what there was to say about the facts.
+        retry: ids of marks that are tried again on purpose.
     """
 
     path: str
@@ -78,16 +80,18 @@ class Asked:
     checkpoint: Checkpoint | None = None
     measured: Measured | None = None
     told: tuple[Diagnostic, ...] = ()
+    retry: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the house knows, the day on which it is asked (`2026-12-31`), and the model folders it may look into."""
+    """What the house knows, the day on which it is asked (`2026-12-31`), model folders it may look into, and marks."""
 
     catalogues: Catalogues
     rules: Sequence[Rule]
     today: str
     models: Models | None = None
+    marks: Marks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,12 @@ class Looked(Seen):
     profile: Profile
     catalogue: Catalogue
     patches: tuple[Patch, ...] = ()
+
+    @property
+    def candidate(self) -> Candidate:
+        """What marks are held against."""
+        rehearsal = self.profile.engine.rehearsal
+        return Candidate(self.launch, self.effective, self.facts, self.catalogue, self.patches, rehearsal)
 
 
 def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
@@ -135,7 +145,8 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}
-    return Looked(lowered.launch, sources, facts, settled, report, memory, profile, catalogue, laid.patches)
+    looked = Looked(lowered.launch, sources, facts, settled, report, memory, profile, catalogue, laid.patches)
+    return _remembered(looked, knowledge.marks, asked)
 
 
 def looked_at_script(
@@ -177,6 +188,16 @@ class _Start:
     workload: Workload
     waivers: Sequence[Waiver]
     asked: Asked
+
+
+def _remembered(looked: Looked, marks: Marks | None, asked: Asked) -> Looked:
+    """The same with what the marks beside the profile say."""
+    if marks is None:
+        return looked
+    beside = marks.beside(asked.path, rehearsal=looked.profile.engine.rehearsal)
+    told = marked(looked.candidate, looked.report, beside, asked.retry)
+    report = replace(looked.report, diagnostics=(*looked.report.diagnostics, *told))
+    return replace(looked, report=report)
 
 
 def _known(models: Models | None, path: str, stated: Facts, asked: Asked) -> tuple[Facts, Checkpoint | None]:

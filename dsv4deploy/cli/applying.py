@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from dsv4deploy.cli import fleet
+from dsv4deploy.cli.remembering import Memory
 from dsv4deploy.model.event import Event
 from dsv4deploy.model.plan import Plan, Step
 from dsv4deploy.model.trouble import Exit, Trouble
@@ -61,8 +62,9 @@ def run(
     *,
     gone: frozenset[str] = frozenset(),
     as_json: bool = False,
+    remember: Memory | None = None,
 ) -> int:
-    """Work on the nodes of `steps`, and return the exit code."""
+    """Work on the nodes of `steps`, write down what failed and what ran, and return the exit code."""
     say = _json_line if as_json else _text_line()
     record = Record(verb)
     record.add({"plan": [asdict(step) for step in steps]})
@@ -94,15 +96,16 @@ def run(
     found = outcomes(steps, played.events)
     record.add({"outcomes": [asdict(one) for one in found], "exit": code(found)})
     record.close()
-    sys.stdout.write(_summary(found, verb, as_json=as_json))
+    kept = remember.keep(found, played.events) if remember else ()
+    sys.stdout.write(_summary(found, verb, [one.told for one in kept], as_json=as_json))
     return code(found)
 
 
-def _summary(found: Sequence[Outcome], verb: str, *, as_json: bool) -> str:
+def _summary(found: Sequence[Outcome], verb: str, remembered: Sequence[str], *, as_json: bool) -> str:
     if as_json:
-        return (
-            json.dumps({"schema": "outcome/1", "exit": code(found), "outcomes": [asdict(one) for one in found]}) + "\n"
-        )
+        outcomes = [asdict(one) for one in found]
+        told = {"schema": "outcome/1", "exit": code(found), "outcomes": outcomes, "remembered": remembered}
+        return json.dumps(told) + "\n"
     lines = []
     for one in found:
         if one.end is not End.APPLIED:
@@ -112,7 +115,7 @@ def _summary(found: Sequence[Outcome], verb: str, *, as_json: bool) -> str:
     lines.append(f"{done} applied, {len(found) - done} not." if done < len(found) else f"{done} applied, 0 failed.")
     if done and verb == "apply":
         lines[-1] += " To undo: dsv4deploy rollback"
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *remembered]) + "\n"
 
 
 def _text_line() -> Callable[[Event], None]:

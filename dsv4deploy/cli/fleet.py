@@ -5,22 +5,25 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dsv4deploy.cli import house
 from dsv4deploy.flow import Asked, Knowledge, Looked, looked_at
+from dsv4deploy.model.diagnostic import Level
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible, bundles
+from dsv4deploy.rim.marks import MarkFiles
 from dsv4deploy.rim.plan_file import Planned
 from dsv4deploy.rim.record import controller, is_gone, who
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages.assign import Assignment, Host, assign, overlaps
+from dsv4deploy.stages.marks import PREFIX, last_success
 from dsv4deploy.stages.plan import plan
 
 _USUAL_PROFILE = "profile.yaml"
@@ -31,13 +34,26 @@ _OF_THE_MOMENT = {"gpu_busy", "gpu_memory_used_mib", "ports_in_use", "host_ram_a
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Everything an apply needs: what is wanted, where its files are, what was seen, and the plan."""
+    """Everything an apply needs: what is wanted, where its files are, what was seen, and the plan.
+
+    `asked` and `looked` go by node and name: the question about each profile, and what is told with the node's facts.
+    """
 
     wanted: tuple[Wanted, ...]
     folders: Mapping[str, Path]
     seen: Mapping[str, Observation | str]
     plan: Plan
     gone: frozenset[str]
+    asked: Mapping[tuple[str, str], Asked] = field(default_factory=dict)
+    looked: Mapping[tuple[str, str], Looked] = field(default_factory=dict)
+
+    @property
+    def refused_code(self) -> Exit:
+        """What it means that the plan refuses something: a mark says no, or a node does."""
+        changes = [change for step in self.plan.refused for change in step.changes]
+        if changes and all(change.subject.startswith(PREFIX) for change in changes):
+            return Exit.FOUND
+        return Exit.APPLY_FAILED if self.plan.refused else Exit.FINE
 
     def by_node(self, steps: Sequence[Step]) -> dict[str, dict[str, Any]]:
         """The variables of each node that has work: its bundles, and the release that must still be current."""
@@ -59,6 +75,7 @@ class Over:
     variants: tuple[str, ...]
     sets: tuple[str, ...]
     waive: tuple[str, ...]
+    retry: tuple[str, ...] = ()
 
 
 def options(
@@ -98,6 +115,7 @@ def ready(
     variants: Sequence[str] = (),
     sets: Sequence[str] = (),
     waive: Sequence[str] = (),
+    retry: Sequence[str] = (),
     take_over: bool = False,
 ) -> Ready:
     """Check and render what every node shall run, look at the nodes, and plan.
@@ -107,10 +125,11 @@ def ready(
         Trouble: a profile is known to be bad, two of them meet on one node, or something cannot be read.
     """
     hosts = ansible.hosts(options)
-    over = Over(tuple(variants), tuple(sets), tuple(waive))
+    over = Over(tuple(variants), tuple(sets), tuple(waive), tuple(retry))
     asked = _asked(hosts, options, profile, over)
     knowledge = house.knowledge()
-    looked = {one: _sound(knowledge, one) for one in dict.fromkeys(asked.values())}
+    # Only what a node says of its host decides what the marks say.
+    looked = {one: _sound(replace(knowledge, marks=None), one) for one in dict.fromkeys(asked.values())}
     folders, wanted = _rendered(folder, asked, looked)
     told = overlaps(wanted)
     if told:
@@ -118,8 +137,12 @@ def ready(
     seen = observe(options, _folders_by_node(wanted, folders), take_over=take_over)
     gone = _gone(seen)
     planned = plan(wanted, seen, gone=gone)
-    decided = tuple(_decided(step, knowledge, asked[step.node, step.name], seen[step.node]) for step in planned.steps)
-    return Ready(wanted, folders, seen, Plan(decided), gone)
+    closer = {
+        (step.node, step.name): _closer(knowledge, asked[step.node, step.name], step.name, seen[step.node])
+        for step in planned.steps
+    }
+    decided = tuple(_decided(step, asked[step.node, step.name], closer[step.node, step.name]) for step in planned.steps)
+    return Ready(wanted, folders, seen, Plan(decided), gone, asked, closer)
 
 
 def observe(
@@ -218,7 +241,8 @@ def _asked(
 
     def of(one: Assignment) -> Asked:
         path = os.path.normpath(base / one.profile) if one.from_inventory else one.profile
-        return house.asked(Path(path), (*one.variants, *over.variants), (*one.sets, *over.sets), None, over.waive)
+        words = house.asked(Path(path), (*one.variants, *over.variants), (*one.sets, *over.sets), None, over.waive)
+        return replace(words, retry=over.retry)
 
     return {(one.node, one.profile): of(one) for one in assign(hosts, str(profile) if profile else None, usual)}
 
@@ -273,17 +297,33 @@ def _gone(seen: Mapping[str, Observation | str]) -> frozenset[str]:
     return frozenset(lock.token for lock in locks if is_gone(lock.controller))
 
 
-def _decided(step: Step, knowledge: Knowledge, asked: Asked, seen: Observation | str) -> Step:
-    """Refuse a step whose rules are broken now that the node's facts are known."""
-    if isinstance(seen, str) or step.action in {Action.NONE, Action.REFUSE}:
+def _closer(knowledge: Knowledge, asked: Asked, name: str, seen: Observation | str) -> Looked:
+    """The profile once more, with what the node says of itself."""
+    if isinstance(seen, str):
+        return looked_at(Files(), knowledge, asked)
+    told = {**seen.facts, **seen.wanted[name].engine} if name in seen.wanted else dict(seen.facts)
+    facts = Facts(
+        **{key: value for key, value in told.items() if key in Facts.model_fields and key not in _OF_THE_MOMENT}
+    )
+    return looked_at(Files(), knowledge, replace(asked, facts=facts))
+
+
+def _decided(step: Step, asked: Asked, looked: Looked) -> Step:
+    """Refuse a step whose rules are broken, or that a mark speaks against, now that the node's facts are known."""
+    if step.action in {Action.NONE, Action.REFUSE, Action.UNREACHABLE}:
         return step
-    told = {**seen.facts, **seen.wanted[step.name].engine} if step.name in seen.wanted else dict(seen.facts)
-    facts = _facts({key: value for key, value in told.items() if key not in _OF_THE_MOMENT})
-    report = looked_at(Files(), knowledge, replace(asked, facts=facts)).report
-    errors = [one for one in report.diagnostics if one.level == "error"]
-    if not errors:
-        return step
-    return replace(step, action=Action.REFUSE, changes=tuple(Change(one.rule, one.message) for one in errors))
+    against = [
+        one
+        for one in looked.report.diagnostics
+        if one.level is Level.ERROR or (one.level is Level.WARNING and one.rule.startswith(PREFIX))
+    ]
+    if against:
+        changes = tuple(Change(one.rule, f"{one.message}\n      = {one.remedy}") for one in against)
+        return replace(step, action=Action.REFUSE, changes=changes)
+    before = last_success(looked.candidate, MarkFiles().successes(asked.path))
+    aside = [one.message for one in looked.report.diagnostics if one.rule.startswith(PREFIX)]
+    ran = [f"this exact configuration ran on this stack on {before.at[:10]} ({before.node})"] if before else []
+    return replace(step, notes=(*ran, *aside))
 
 
 def planned_before(kept: Planned, options: ansible.Options, *, take_over: bool = False) -> Ready:

@@ -11,7 +11,9 @@ from dsv4deploy.model.bundle import Artifact, Bundle
 from dsv4deploy.model.diagnostic import Refused, Report
 from dsv4deploy.model.document import Sources
 from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.mark import Mark
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import marks
 from dsv4deploy.rim.catalogue_file import Catalogues
 from dsv4deploy.rim.local_folder import LocalModels
 from dsv4deploy.rim.texts import Files
@@ -29,7 +31,7 @@ def knowledge(beside: Path | None = None) -> Knowledge:
     """
     own = beside.parent / "rules" if beside else None
     rules = (*catalogue(), *(rulebook(own) if own and own.is_dir() else ()))
-    return Knowledge(Catalogues(), rules, datetime.now(UTC).date().isoformat(), LocalModels())
+    return Knowledge(Catalogues(), rules, datetime.now(UTC).date().isoformat(), LocalModels(), marks.MarkFiles())
 
 
 def asked(
@@ -106,3 +108,31 @@ def artifact(of: Bundle, name: str) -> Artifact:
             f"the bundle has no file {name}", f"choose one of: {', '.join(one.path for one in of.files)}", Exit.USAGE
         )
     return found
+
+
+def marks_of(project: Path) -> list[tuple[Path, Mark]]:
+    """Every mark of a project with its file, those of rehearsals included.
+
+    Raises:
+        Trouble: one of them cannot be read.
+    """
+    return [
+        (path, marks.read(path)) for rehearsal in (False, True) for path in marks.paths(project, rehearsal=rehearsal)
+    ]
+
+
+def the_mark(project: Path, begins: str) -> tuple[Path, Mark]:
+    """The one mark whose id is `begins`, or begins so.
+
+    Raises:
+        Trouble: there is none, or there are several.
+    """
+    found = [(path, mark) for path, mark in marks_of(project) if mark.id.startswith(begins)]
+    exact = [(path, mark) for path, mark in found if mark.id == begins]
+    if len(exact or found) != 1:
+        raise Trouble(
+            f"{len(found) or 'no'} marks in {project.absolute()} begin with {begins}",
+            "dsv4deploy marks list",
+            Exit.USAGE,
+        )
+    return (exact or found)[0]

@@ -29,6 +29,9 @@ FactsPath = Annotated[
 Waive = Annotated[
     list[str], typer.Option("--waive", metavar="RULE=REASON", help="Allow this rule once, with a reason; repeatable.")
 ]
+Retry = Annotated[
+    list[str], typer.Option("--retry", metavar="MARK", help="Try what this mark says once more; repeatable.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="text for people, json for programs.")]
 CallerSets = Annotated[
     list[str],

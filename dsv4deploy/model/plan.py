@@ -42,6 +42,7 @@ class Step:
         current: digest that the node runs now.
         cost_s: how long a start took there last, in seconds; None if it never did.
         warnings: what is worth knowing and stops nothing.
+        notes: what is good to know.
     """
 
     node: str
@@ -52,6 +53,7 @@ class Step:
     current: str | None = None
     cost_s: float | None = None
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def stops_a_server(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Protocol
 from dsv4deploy.model.checkpoint import ModelReading
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
+from dsv4deploy.model.mark import Mark
 
 
 class Texts(Protocol):
@@ -57,5 +58,17 @@ class Models(Protocol):
 
         Raises:
             Trouble: it is there and cannot be read.
+        """
+        ...
+
+
+class Marks(Protocol):
+    """Marks that stand beside profiles."""
+
+    def beside(self, profile: str, *, rehearsal: bool) -> tuple[Mark, ...]:
+        """All marks of the project that the profile at `profile` belongs to; those of rehearsals stand apart.
+
+        Raises:
+            Trouble: one of them cannot be read.
         """
         ...

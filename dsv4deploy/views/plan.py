@@ -18,7 +18,7 @@ def render(plan: Plan) -> str:
     lines: list[str] = []
     first: dict[tuple[object, ...], str] = {}
     for step in plan.steps:
-        alike = (step.name, step.action, step.changes, step.release, step.current, step.warnings)
+        alike = (step.name, step.action, step.changes, step.release, step.current, step.warnings, step.notes)
         same_as = first.setdefault(alike, step.node)
         lines += _step(step) if same_as == step.node else [f"{step.node}  {step.name}  as {same_as}"]
     return "\n".join([*lines, _closing(plan)]) + "\n"
@@ -49,6 +49,7 @@ def _step(step: Step) -> Iterator[str]:
         yield head + _what(step)
         yield from (line for change in _shown(step) for line in _change(change))
     yield from (f"  warning: {warning}" for warning in step.warnings)
+    yield from (f"  note: {note}" for note in step.notes)
 
 
 def _what(step: Step) -> str:

@@ -57,7 +57,10 @@ class _Block:
             yield from self._shown(one.place, "-->", "^", one.label, code)
         for related in one.related:
             yield from self._shown(related.place, ":::", "-", related.label, _FRAME)
-        more = f"dsv4deploy explain {one.rule}" if is_new else ""
+        about = (
+            f"marks show {one.rule.removeprefix('mark:')}" if one.rule.startswith("mark:") else f"explain {one.rule}"
+        )
+        more = f"dsv4deploy {about}" if is_new else ""
         parts = {"effect": (one.effect,), "evidence": one.evidence, "remedy": (one.remedy,), "more": (more,)}
         for name, texts in parts.items():
             yield from self._part(name, [text for text in texts if text])

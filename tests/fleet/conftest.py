@@ -17,13 +17,15 @@ def whole_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     missing = [tool for tool in _NEEDED if shutil.which(tool) is None]
     if os.geteuid() != 0 or missing:
         pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}")
-    engine = tmp_path_factory.mktemp("engine") / "rehearsal.pyz"
+    engine, older = (tmp_path_factory.mktemp("engine") / name for name in ("rehearsal.pyz", "older.pyz"))
     sh(COMMAND, "rehearse", "pack", engine, "--engine", "0.5.23")
+    sh(COMMAND, "rehearse", "pack", older, "--engine", "0.5.22")
     fleet = Fleet(os.environ.get("DSV4_FLEET", "dsv4"))
     try:
-        fleet.up(3, disk="256M", files=[(str(engine), "/opt/rehearsal.pyz")])
+        fleet.up(3, disk="256M", files=[(str(engine), "/opt/rehearsal.pyz"), (str(older), "/opt/older.pyz")])
         for node in fleet.nodes.values():
             node.exec("python3", "/opt/rehearsal.pyz", "/opt/rehearsal")
+            node.exec("python3", "/opt/older.pyz", "/opt/rehearsal-0.5.22")
         yield fleet
     finally:
         fleet.down()

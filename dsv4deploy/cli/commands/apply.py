@@ -22,7 +22,7 @@ from dsv4deploy.cli.fleet_options import (
     ShowAnsible,
     Yes,
 )
-from dsv4deploy.cli.options import Format, OutputFormat, Sets, Variants, Waive
+from dsv4deploy.cli.options import Format, OutputFormat, Retry, Sets, Variants, Waive
 
 GROUP = "Deploy"
 ORDER = 2
@@ -36,6 +36,7 @@ def command(
     variant: Variants = [],  # noqa: B006 (likewise)
     sets: Sets = [],  # noqa: B006 (likewise)
     waive: Waive = [],  # noqa: B006 (likewise)
+    retry: Retry = [],  # noqa: B006 (likewise)
     plan: Annotated[
         Path | None, typer.Option("--plan", metavar="FILE", help="Apply exactly what plan -o wrote.")
     ] = None,
@@ -60,7 +61,7 @@ def command(
 ) -> int:
     import sys
 
-    from dsv4deploy.cli import applying, fleet, house
+    from dsv4deploy.cli import applying, fleet, house, remembering
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.rim import plan_file
@@ -83,15 +84,14 @@ def command(
                 fleet.planned_before(plan_file.read(plan, folder), options, take_over=take_over)
                 if plan
                 else fleet.ready(
-                    folder, options, profile, variants=variant, sets=sets, waive=waive, take_over=take_over
+                    folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry, take_over=take_over
                 )
             )
         except Refused as refused:
             return house.show_refusal(refused, as_json=as_json)
         sys.stdout.write(view.machine(ready.plan) if as_json else view.render(ready.plan))
-        refused_code = Exit.APPLY_FAILED if ready.plan.refused else Exit.FINE
         if not ready.plan.work:
-            return refused_code
+            return ready.refused_code
         if not applying.agreed(ready.plan, yes=yes):
             sys.stdout.write("Nothing was changed.\n")
             return Exit.FINE
@@ -103,5 +103,14 @@ def command(
             "dsv4_keep": keep,
         }
         by_node = ready.by_node(ready.plan.work)
-        code = applying.run("apply", options, ready.plan.work, by_node, variables, gone=ready.gone, as_json=as_json)
-    return max(code, refused_code)
+        code = applying.run(
+            "apply",
+            options,
+            ready.plan.work,
+            by_node,
+            variables,
+            gone=ready.gone,
+            as_json=as_json,
+            remember=remembering.Memory(ready.asked, ready.looked),
+        )
+    return max(code, ready.refused_code)

@@ -18,7 +18,7 @@ from dsv4deploy.cli.fleet_options import (
     OptionalProfile,
     ShowAnsible,
 )
-from dsv4deploy.cli.options import Format, OutputFormat, Sets, Variants, Waive
+from dsv4deploy.cli.options import Format, OutputFormat, Retry, Sets, Variants, Waive
 
 GROUP = "Deploy"
 ORDER = 1
@@ -32,6 +32,7 @@ def command(
     variant: Variants = [],  # noqa: B006 (likewise)
     sets: Sets = [],  # noqa: B006 (likewise)
     waive: Waive = [],  # noqa: B006 (likewise)
+    retry: Retry = [],  # noqa: B006 (likewise)
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="End with 10 if there are changes.")
     ] = False,
@@ -64,12 +65,12 @@ def command(
     )
     with fleet.workshop() as folder:
         try:
-            ready = fleet.ready(folder, options, profile, variants=variant, sets=sets, waive=waive)
+            ready = fleet.ready(folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry)
         except Refused as refused:
             return house.show_refusal(refused, as_json=output_format is Format.JSON)
         if output:
             plan_file.write(output, ready.plan, ready.wanted, ready.folders)
     sys.stdout.write(view.machine(ready.plan) if output_format is Format.JSON else view.render(ready.plan))
-    if ready.plan.refused:
-        return Exit.APPLY_FAILED
+    if ready.refused_code:
+        return ready.refused_code
     return Exit.CHANGES if detailed_exitcode and ready.plan.work else Exit.FINE

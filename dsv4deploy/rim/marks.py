@@ -1,0 +1,128 @@
+"""Keeps marks beside a profile, one YAML file each, and successes in the folder that is in no git."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from dsv4deploy.model.mark import Mark, Success
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.rim.record import FOLDER
+from dsv4deploy.stages.marks import with_sightings
+
+_REAL = Path("marks")
+_REHEARSED = FOLDER / "rehearsal-marks"
+_SUCCESSES = FOLDER / "successes.jsonl"
+# Whoever sees the same failure writes the same file; what differs stands on lines of its own, and both are kept.
+_ATTRIBUTES = "*.yaml merge=union\n"
+
+
+class MarkFiles:
+    """The marks beside profiles; what was rehearsed is kept apart and never stands beside what is real."""
+
+    def beside(self, profile: str, *, rehearsal: bool) -> tuple[Mark, ...]:
+        """All marks of the project that the profile at `profile` belongs to.
+
+        Raises:
+            Trouble: one of them cannot be read.
+        """
+        return tuple(read(path) for path in paths(Path(profile).parent, rehearsal=rehearsal))
+
+    def successes(self, profile: str) -> tuple[Success, ...]:
+        """What was ready before; a line that was left half written is left out."""
+        try:
+            lines = (Path(profile).parent / _SUCCESSES).read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return ()
+        return tuple(_successes(lines))
+
+
+def paths(project: Path, *, rehearsal: bool) -> list[Path]:
+    """The files of all marks of a project, by name."""
+    return sorted((project / (_REHEARSED if rehearsal else _REAL)).glob("*.yaml"))
+
+
+def read(path: Path) -> Mark:
+    """The mark at `path`.
+
+    Raises:
+        Trouble: it cannot be read, or is no mark.
+    """
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        return Mark.model_validate(data)
+    except OSError as error:
+        raise Trouble(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, ValidationError, ValueError) as error:
+        first = str(error).splitlines()[:3]
+        raise Trouble(f"{path} is no mark: {' '.join(first)}", "take it back out of version control") from None
+
+
+def keep(mark: Mark, project: Path) -> tuple[Path, Mark]:
+    """Write a mark, or add its sighting to the same one that is there; where it is, and what it holds now.
+
+    Raises:
+        Trouble: it cannot be written.
+    """
+    path = project / (_REHEARSED if mark.core.rehearsal else _REAL) / f"{mark.id}.yaml"
+    whole = with_sightings(read(path), mark.sightings) if path.exists() else mark
+    write(whole, path)
+    return path, whole
+
+
+def write(mark: Mark, path: Path) -> None:
+    """Put a mark at `path`, whole or not at all.
+
+    Raises:
+        Trouble: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        attributes = path.parent / ".gitattributes"
+        if not attributes.exists():
+            attributes.write_text(_ATTRIBUTES, encoding="utf-8")
+        fresh = path.with_suffix(".new")
+        fresh.write_text(text(mark), encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise Trouble(f"{path} cannot be written: {error.strerror}", "make the folder writable") from None
+
+
+def text(mark: Mark) -> str:
+    """A mark as YAML; a sighting is one line, so that two that were added apart can be united by line."""
+    tree = mark.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    sightings = tree.pop("sightings")
+    lines = [f"- {_line(one)}" for one in sightings]
+    head = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=10**6)
+    return "\n".join([head.rstrip("\n"), "sightings:", *lines]) + "\n"
+
+
+def remember(success: Success, project: Path) -> None:
+    """Add a success to those that are kept.
+
+    Raises:
+        Trouble: it cannot be written.
+    """
+    path = project / _SUCCESSES
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / ".gitignore").write_text("*\n")
+        with path.open("a", encoding="utf-8") as file:
+            file.write(success.model_dump_json() + "\n")
+    except OSError as error:
+        raise Trouble(f"{path} cannot be written: {error.strerror}", "make the folder writable") from None
+
+
+def _line(tree: Any) -> str:  # noqa: ANN401 (any JSON)
+    return json.dumps(tree, ensure_ascii=False)
+
+
+def _successes(lines: Sequence[str]) -> Iterator[Success]:
+    for line in lines:
+        try:
+            yield Success.model_validate_json(line)
+        except ValidationError:
+            continue
