@@ -18,6 +18,6 @@ def _setting(error: ArgvError, place: Place | None) -> Setting | None:
     if isinstance(error, InvalidChoice):
         return Setting(error.flag.dest, error.value, error.flag.name, place=place)
     if isinstance(error, UnknownFlag | OtherVersionFlag | ForeignFlag):
-        flag, given, value = error.word.partition("=")
-        return Setting(flag.removeprefix("--").replace("-", "_"), value if given else True, flag, place=place)
+        # What it would be worth is known to the fork alone; that it stands there is what rules ask.
+        return Setting(error.word.removeprefix("--").replace("-", "_"), True, error.word, place=place)
     return None
