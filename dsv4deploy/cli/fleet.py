@@ -173,6 +173,17 @@ def observe(
     return {node: found.get(node, "no answer") for node in by_node}
 
 
+def everything(options: ansible.Options) -> dict[str, Facts | str]:
+    """The facts of every node of the inventory, or why there are none."""
+    seen = observe(options, {host.name: [] for host in ansible.hosts(options)})
+    return {node: one if isinstance(one, str) else _facts(one.facts) for node, one in seen.items()}
+
+
+def _facts(told: Mapping[str, Any]) -> Facts:
+    """What we know a name for; a newer tool may tell more."""
+    return Facts(**{key: value for key, value in told.items() if key in Facts.model_fields})
+
+
 def begun(played: ansible.Played) -> None:
     """See that Ansible could begin at all.
 

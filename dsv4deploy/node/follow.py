@@ -123,14 +123,21 @@ class Follower:
         for answer in self.asker.answers():
             self._hear(now, answer)
         if now >= self._next_look and not chunk:
-            self._next_look = now + _LOOK_S
+            self._next_look = now + self._rhythm(now, _LOOK_S)
             self._look(now)
         if now >= self._next_question and not self.asker.busy and not chunk:
             self._question(now)
         return bool(chunk)
 
+    def _rhythm(self, now: float, usual: float) -> float:
+        """A tenth of the start's age, so that a quick start is not kept waiting, and a slow one is not pestered."""
+        return max(_POLL_S, min(usual, (now - self.judge.started) / 10))
+
     def _look(self, now: float) -> None:
-        pids = {one.pid for one in procs.family(int(self.request["pid"]))}
+        # Children may outlive their leader; the server does not.
+        leader = int(self.request["pid"])
+        there = leader > 0 and procs.alive(leader, self.request.get("start"))
+        pids = {one.pid for one in procs.family(leader)} if there else set()
         if pids:
             port = int(self.request["port"])
             held = procs.holders([port])
@@ -146,7 +153,7 @@ class Follower:
 
     def _question(self, now: float) -> None:
         """Ask for health while somebody listens; once it is good and the ready line was seen, for one completion."""
-        self._next_question = now + self._pause
+        self._next_question = now + min(self._pause, self._rhythm(now, self._pause))
         if not self._listening:
             return
         proofs = self.judge.proofs()
@@ -160,7 +167,7 @@ class Follower:
         if answer.timed_out:
             self._pause = min(2 * max(self._pause, _HEALTH_TIMEOUT_S), _HEALTH_AT_MOST_S)
         else:
-            self._pause = _HEALTH_EVERY_S
+            self._pause = self._rhythm(now, _HEALTH_EVERY_S)
         self._next_question = now + self._pause
         if answer.path != _COMPLETION or not answer.timed_out:
             self.judge.http(now, answer.path, answer.status, answer.body)

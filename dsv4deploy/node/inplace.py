@@ -71,7 +71,7 @@ def revert(prefix: Path, owner: str | None = None) -> dict[str, Any]:
 
 def read(prefix: Path) -> dict[str, Any] | None:
     """The journal of a venv; None if it is as it was installed."""
-    return files.read_json(prefix / FOLDER / _JOURNAL)
+    return files.read_json(journal_of(prefix))
 
 
 def recover(prefix: Path) -> bool:
@@ -88,6 +88,10 @@ def recover(prefix: Path) -> bool:
 def overwritten(journal: dict[str, Any]) -> list[str]:
     """Patched files that are no longer as the patch left them."""
     return [one["path"] for one in journal["files"] if files.digest(Path(one["path"])) != one["after"]]
+
+
+def journal_of(prefix: Path) -> Path:
+    return prefix / FOLDER / _JOURNAL
 
 
 def prefix_of(python: str) -> Path:
@@ -220,7 +224,7 @@ def _missing_folders(paths: list[Path]) -> list[str]:
 
 
 def _write(prefix: Path, journal: dict[str, Any]) -> None:
-    files.write_json(prefix / FOLDER / _JOURNAL, journal)
+    files.write_json(journal_of(prefix), journal)
 
 
 @contextlib.contextmanager

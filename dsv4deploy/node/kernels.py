@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Mapping
 
-from dsv4deploy.node import files, inplace, proof, shadow
-from dsv4deploy.node.patchset import PatchSet, patchset
+from dsv4deploy.node import files, inplace, procs, proof, shadow
+from dsv4deploy.node.patchset import PatchSet, expected, patchset
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.venv import Package, ask
+
+# Start times of processes are known to the hundredth of a second, the boot to the second.
+_CLOCK_S = 1.5
 
 
 def install(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -69,9 +73,8 @@ def verify(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "imports": imports, "fine": all(one["ok"] for one in imports)}
 
 
-def drift(release: Path, manifest: dict[str, Any]) -> list[dict[str, str]]:
-    """Everything about the patches that is not as it was laid, as a path and what it is."""
-    answer = status(release, manifest)
+def drift(answer: dict[str, Any]) -> list[dict[str, str]]:
+    """Everything in a status that is not as it was laid, as a path and what it is."""
     found = [
         {"path": one["path"], "what": one["state"]}
         for patch in answer["patches"]
@@ -84,6 +87,39 @@ def drift(release: Path, manifest: dict[str, Any]) -> list[dict[str, str]]:
         if one["state"] not in ("pristine", "edited")
     ]
     return found + list(answer.get("others", []))
+
+
+def runs(release: Path, manifest: dict[str, Any], answer: dict[str, Any], pid: int, started: float) -> bool:
+    """Whether a process, started at a time of the clock, runs the patched code that is there now.
+
+    `answer` is the status. It does not if a file was changed since, or if it looks for packages elsewhere first.
+    """
+    if answer["place"] is None:
+        return True
+    if answer["place"] == "shadow":
+        root, mark = release / shadow.NAME, release / shadow.NAME / shadow.STATE
+        first = (procs.environ(pid) or {}).get("PYTHONPATH", str(root)).split(os.pathsep)[0]
+        if os.path.realpath(first) != os.path.realpath(str(root)):
+            return False
+    else:
+        mark = inplace.journal_of(inplace.prefix_of(manifest["engine"]["python"]))
+    return bool(answer["fine"]) and mark.stat().st_mtime <= started + _CLOCK_S
+
+
+def problems(manifest: dict[str, Any], release: Path) -> list[str]:
+    """Why the patches do not fit what is installed, as far as that can be told before their files are here."""
+    patches = patchset(manifest, release)
+    if patches is None:
+        return []
+    try:
+        venv = patches.venv()
+        # What is patched in place already is judged against its originals, once they are back.
+        patched = in_place(manifest) and inplace.read(inplace.prefix_of(patches.python))
+        for entry in [] if patched else patches.entries:
+            expected(entry, venv.packages[entry["package"]].folder)
+    except Trouble as trouble:
+        return [trouble.message]
+    return []
 
 
 def in_place(manifest: dict[str, Any]) -> bool:
@@ -136,7 +172,9 @@ def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
     if shadow.stamp(Path(package["from"])) == package["stamp"]:
         told = f"{len(edited)} files were not as their wheel brought them: {', '.join(edited[:3])}" if edited else ""
         return {**answer, "state": "edited" if edited else "pristine", "told": told}
-    now = ask(patches.python, {package["name"]: patches.packages[package["name"]]}).packages[package["name"]]
+    now = _packages(patches).get(package["name"])
+    if now is None:
+        return {**answer, "state": "gone", "told": f"{patches.python} finds no {package['name']}"}
     if now.version != package["version"]:
         told = f"the venv has {package['name']} {now.version} since, the release runs {package['version']}"
         return {**answer, "state": "upgraded", "told": told}
@@ -151,7 +189,7 @@ def _status_in_place(patches: PatchSet) -> dict[str, Any]:
         state = "half done" if journal and journal["state"] != "applied" else "not installed"
         found = [{"name": one["name"], "state": state, "files": []} for one in patches.entries]
         return {"place": "in-place", "fine": False, "patches": found, "packages": []}
-    now = ask(patches.python, patches.packages).packages
+    now = _packages(patches)
     rows = [(one["patch"], {"path": one["path"], "state": _in_venv(one, now, journal)}) for one in journal["files"]]
     found = []
     for entry in patches.entries:
@@ -170,12 +208,20 @@ def _in_venv(entry: dict[str, Any], now: Mapping[str, Package], journal: dict[st
     found = files.digest(Path(entry["path"]))
     if found == entry["after"]:
         return "patched"
-    package = now[entry["name"].split("/")[0]]
-    if package.version != journal["versions"].get(package.name):
+    package = now.get(entry["name"].split("/")[0])
+    if package and package.version != journal["versions"].get(package.name):
         return f"overwritten by the upgrade to {package.version}"
-    if found is not None and found == package.record.get(entry["name"]):
+    if package and found is not None and found == package.record.get(entry["name"]):
         return "overwritten by a reinstall"
     return "missing" if found is None else "pristine" if found == entry["before"] else "drifted"
+
+
+def _packages(patches: PatchSet) -> Mapping[str, Package]:
+    """The packages as they are in the venv now; none if they cannot be found."""
+    try:
+        return ask(patches.python, patches.packages).packages
+    except Trouble:
+        return {}
 
 
 def refuse_unpatched(release: Path, manifest: dict[str, Any]) -> None:

@@ -91,19 +91,10 @@ def _wait(place: Place, document: Answer) -> Answer:
     if digest is None:
         raise Trouble("no-release", f"{place.name} has no release on this node")
     if document.get("digest") not in (None, digest):
-        return {
-            "changed": False,
-            "digest": digest,
-            "state": "failed",
-            "class": "restored",
-            "stage": "start",
-            "lines": [],
-        }
+        return {"changed": False, "digest": digest, "state": "failed", "class": None, "why": switch.LATE, "lines": []}
     manifest = place.manifest(digest)
-    found = wait(switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
+    found = wait(place, switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
     answer: Answer = {"changed": False, "digest": digest, **found}
-    if found["state"] == "progressing" and switch.overdue(place, manifest):
-        answer.update({"state": "failed", "class": "timeout", "ended": switch.LATE})
     if found["state"] == "ready" and document.get("confirm"):
         with held(place, document):
             told = {**document, "digest": document.get("digest") or digest, "invocation": found["invocation"]}

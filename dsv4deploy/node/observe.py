@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from dsv4deploy.node import facts, procs, release, wait
+from dsv4deploy.node import facts, kernels, procs, release, wait
 from dsv4deploy.node.files import text
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place, places, root_of
@@ -79,14 +79,19 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
     answer["manifest"] = {key: manifest.get(key) for key in _SHOWN}
     if wanted is not None and wanted != current:
         answer["texts"] = _texts(place, manifest)
-    answer["drift"] = release.drift(place, current)
+    patches = kernels.status(place.release(current), manifest)
+    answer["drift"] = release.drift(place, current) + kernels.drift(patches)
     try:
         service = service_of(place, manifest)
     except Exception as trouble:  # noqa: BLE001 (what may not be seen without root must not hide the rest)
         answer["unit"] = {"active": "unknown", "why": str(trouble)}
         return answer
     answer["unit"] = service.state()
-    answer["running"] = process(manifest, service.running())
+    answer["running"] = running = process(manifest, service.running())
+    if running and not kernels.runs(
+        place.release(current), manifest, patches, running["pid"], procs.started(running["start"])
+    ):
+        running["as_written"] = False
     answer["http"] = wait.health(manifest["endpoint"]) if answer["running"] else None
     return answer
 

@@ -93,7 +93,7 @@ def written(patches: PatchSet, folders: dict[str, Path]) -> Iterator[Written]:
         if entry["kind"] == "wheel":
             continue
         root = folders[entry["package"]]
-        _expected(entry, root)
+        expected(entry, root)
         for path, data in _results(patches, entry, root):
             old = _safe(entry, root, path)
             before = files.digest(old)
@@ -119,7 +119,12 @@ def _results(patches: PatchSet, entry: dict[str, Any], root: Path) -> Iterator[t
             ) from None
 
 
-def _expected(entry: dict[str, Any], root: Path) -> None:
+def expected(entry: dict[str, Any], root: Path) -> None:
+    """See that the files that a patch was made for are in `root` as it wants them.
+
+    Raises:
+        Trouble: one is not.
+    """
     for path, wanted in sorted(entry["before"].items()):
         found = files.digest(_safe(entry, root, path))
         if found != wanted:

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
-from dsv4deploy.node import facts, gpus, procs, release
+from dsv4deploy.node import facts, gpus, kernels, procs, release
 from dsv4deploy.node.files import digest
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.switch import current_service, strangers, told
@@ -24,7 +24,7 @@ def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     """
     manifest = document["manifest"]
     problems: list[dict[str, str]] = []
-    for look in (_user, _supervisor, _ports, _cards, _engine, _folder):
+    for look in (_user, _supervisor, _ports, _cards, _engine, _patches, _folder):
         problems += look(place, manifest)
     if not any(one["check"] == "user" for one in problems):
         problems += _as_user(account(manifest), lambda: _paths(manifest))
@@ -124,6 +124,14 @@ def _engine(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     if have.partition("+")[0] != str(wanted).partition("+")[0]:
         return _problem("engine", f"the venv holds sglang {have}; the profile pins {wanted}", "pin what is installed")
     return []
+
+
+def _patches(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
+    python = manifest["engine"].get("python")
+    if not python or not os.path.exists(python):
+        return []
+    found = kernels.problems(manifest, place.release(manifest["digest"]))
+    return [one for told in found for one in _problem("patches", told, "see `fits` in its patch.yaml")]
 
 
 def _folder(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:

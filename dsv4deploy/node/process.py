@@ -21,6 +21,8 @@ from dsv4deploy.node.trouble import Trouble
 _LOG_BYTES = 64 << 20
 _BURST, _WINDOW_S = 3, 3600.0
 _PAUSE_S = 5.0
+# As under systemd, nothing of the session that applies leaks into the server.
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TZ", "XDG_CACHE_HOME")
 
 
 class Keeper:
@@ -104,6 +106,14 @@ class Keeper:
         if known is None or not procs.alive(known["pid"], known["start"]):
             return None
         return {key: known[key] for key in ("pid", "start", "invocation")}
+
+    def started(self) -> dict[str, Any] | None:
+        """The start that was last, and where its log and its exit code are."""
+        known = self._known()
+        if known is None:
+            return None
+        place = {"log": str(self.log_file), "offset": known["log_offset"], "state_file": str(self.pid_file)}
+        return {**{key: known[key] for key in ("pid", "start", "invocation")}, **place}
 
     def state(self) -> dict[str, Any]:
         """The process in the words that the unit uses."""
@@ -206,6 +216,7 @@ def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: 
             stderr=log,
             start_new_session=True,
             cwd=str(place.link),
+            env={name: os.environ[name] for name in _KEPT if name in os.environ},
             preexec_fn=_as_user(account(manifest)),  # noqa: PLW1509 (the keeper has one thread)
         )
     found, own = procs.process(child.pid), procs.process(os.getpid())

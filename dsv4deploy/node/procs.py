@@ -51,13 +51,20 @@ def alive(pid: int, start: int | None = None) -> bool:
     return found is not None and found.state not in "ZX" and (start is None or found.start == start)
 
 
+def started(start: int) -> float:
+    """The time of the clock at which a process began, from its start in ticks since boot."""
+    return time.time() - uptime() + start / os.sysconf("SC_CLK_TCK")
+
+
 def everybody() -> list[Process]:
     found = (process(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return [one for one in found if one is not None]
 
 
 def family(pid: int) -> list[Process]:
-    """The process, its descendants and all of its session, without zombies."""
+    """The process, its descendants and all of its session, without zombies; nobody for no pid."""
+    if pid <= 0:
+        return []
     known = {pid}
     everyone = everybody()
     grown = True

@@ -14,7 +14,7 @@ import tarfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dsv4deploy.node import files, kernels, shadow
+from dsv4deploy.node import files, shadow
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.trouble import Trouble
 
@@ -64,7 +64,7 @@ def drift(place: Place, digest: str) -> list[dict[str, str]]:
         found += _difference(inside, entry)
         if entry.get("dest"):
             found += _difference(Path(entry["dest"]), entry)
-    return found + kernels.drift(place.release(digest), manifest)
+    return found
 
 
 def broken(place: Place, digest: str) -> list[dict[str, str]]:

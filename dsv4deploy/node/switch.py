@@ -20,7 +20,7 @@ from dsv4deploy.node.trouble import Trouble
 Service = Union[Systemd, Keeper]
 _MARGIN_S = 120.0
 _KEEP = 5
-LATE = "not ready within the time that service.timeouts.start_s gives it"
+LATE = "not ready within the time that service.timeouts.start_s gives it, so that the node went back by itself"
 
 
 def service_of(place: Place, manifest: dict[str, Any]) -> Service:
@@ -193,12 +193,6 @@ def settle(place: Place, *, block: bool = True) -> dict[str, Any]:
     return {"changed": False}
 
 
-def overdue(place: Place, manifest: dict[str, Any]) -> bool:
-    """Whether a start on trial has had all the time that the profile gives it."""
-    pending, limit = place.pending(), manifest["service"].get("start_timeout_s")
-    return bool(pending and limit and procs.uptime() - float(pending["began"]) > float(limit))
-
-
 def abandoned(place: Place) -> str | None:
     """Why the trial should end now without waiting for its deadline; None if it should go on."""
     pending = place.pending()
@@ -294,7 +288,7 @@ def _retire(place: Place, digest: str) -> None:
         service.reload()
 
 
-def _free(manifest: dict[str, Any], limit_s: float = 10.0) -> None:
+def _free(manifest: dict[str, Any], limit_s: float = 30.0) -> None:
     """Wait until the ports and cards of a server are free."""
     end = time.monotonic() + limit_s
     ports = [int(port) for port in manifest["endpoint"].get("ports", [])]

@@ -19,6 +19,7 @@ _PROPERTIES = [
     "ActiveState",
     "SubState",
     "MainPID",
+    "ExecMainPID",
     "InvocationID",
     "Result",
     "ExecMainStatus",
@@ -90,7 +91,16 @@ class Systemd:
         log = manifest["service"].get("log")
         offset = os.path.getsize(log) if log and os.path.exists(log) else 0
         done = _systemctl("start", *([] if block else ["--no-block"]), self.unit, check=False)
-        noted = {"invocation": self.show().get("InvocationID"), "log": log, "offset": offset}
+        shown = self.show()
+        pid = int(shown.get("MainPID") or shown.get("ExecMainPID") or 0)
+        found = procs.process(pid) if pid else None
+        noted = {
+            "invocation": shown.get("InvocationID"),
+            "pid": pid or int(shown.get("ExecMainPID") or 0),
+            "start": found.start if found else int(procs.uptime() * os.sysconf("SC_CLK_TCK")),
+            "log": log,
+            "offset": offset,
+        }
         files.write_json(self.place.folder / "started", noted)
         if done.returncode:
             raise Trouble("wont-start", f"systemd does not start {self.unit}: {done.stderr.strip()}")
@@ -121,6 +131,13 @@ class Systemd:
         if found is None or shown.get("ActiveState") not in {"active", "activating", "reloading"}:
             return None
         return {"pid": pid, "start": found.start, "invocation": shown.get("InvocationID")}
+
+    def started(self) -> dict[str, Any] | None:
+        """The start that was last, by us or by systemd itself, and where its log and its exit code are."""
+        running, noted = self.running(), files.read_json(self.place.folder / "started") or {}
+        if running is not None and running["invocation"] != noted.get("invocation"):
+            noted = {**running, "log": noted.get("log"), "offset": 0}
+        return {**noted, "unit": self.unit} if noted else None
 
     def state(self) -> dict[str, Any]:
         """The unit in systemd's words."""

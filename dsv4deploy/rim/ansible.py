@@ -7,6 +7,7 @@ within seconds.
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from typing import Any
 
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim.nodetool import build
 from dsv4deploy.rim.shipped import shipped
 from dsv4deploy.stages.assign import Host
 
@@ -99,7 +101,8 @@ def play(
         return False
 
     with tempfile.TemporaryDirectory(prefix="dsv4deploy-") as private, as_file(shipped("playbooks")) as playbooks:
-        own = Path(private, "nodes.json")
+        own, tool = Path(private, "nodes.json"), Path(private, "node.pyz")
+        tool.write_bytes(build())
         own.write_text(json.dumps({"all": {"hosts": {node: dict(by_node.get(node, {})) for node in nodes}}}))
         with _become_password(options) as password:
             result = ansible_runner.run(
@@ -107,8 +110,8 @@ def play(
                 project_dir=str(playbooks),
                 playbook=f"{name}.yml",
                 inventory=[*_absolute(options), str(own)],
-                extravars={"dsv4_hosts": list(nodes), **variables},
-                cmdline=" ".join([*_become(options), *password, *options.extra]) or None,
+                extravars={"dsv4_hosts": list(nodes), "dsv4_tool": str(tool), **variables},
+                cmdline=shlex.join([*_become(options), *password, *options.extra]) or None,
                 forks=options.forks,
                 quiet=not options.show,
                 event_handler=hear,
@@ -177,6 +180,7 @@ def _become_password(options: Options) -> Iterator[list[str]]:
 
     handle = os.memfd_create("become")
     try:
+        os.fchmod(handle, 0o400)  # Ansible would run a password file that can be executed
         os.write(handle, getpass.getpass("sudo password: ").encode())
         yield ["--become-password-file", f"/proc/{os.getpid()}/fd/{handle}"]
     finally:

@@ -2,8 +2,11 @@
 
 import functools
 import io
+import json
 import zipfile
 from importlib import resources
+
+from dsv4deploy.signatures import catalogue, compiled
 
 _MAIN = b"import sys\n\nfrom dsv4deploy.node.main import main\n\nsys.exit(main())\n"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -14,6 +17,7 @@ def build() -> bytes:
     """The zipapp, ready to be written to `node.pyz` or sent to a node."""
     package = resources.files("dsv4deploy")
     entries = {"__main__.py": _MAIN, "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes()}
+    entries["dsv4deploy/node/signatures.json"] = json.dumps(compiled(catalogue()), sort_keys=True).encode()
     for folder in ("node", "node/checks"):
         for source in (package / folder).iterdir():
             if source.name.endswith(".py"):

@@ -22,9 +22,16 @@ def imported(texts: Texts, path: str, known: Mapping[str, str] | None = None, fo
     `known` are variables that its caller sets; `folder` is where the file lies on the node.
 
     Raises:
-        Trouble: it cannot be read, or is no text.
+        Trouble: it cannot be read, is no text, or is nested more deeply than anybody writes by hand.
         Refused: YAML or JSON that cannot be loaded.
     """
+    try:
+        return _imported(texts, path, known, folder)
+    except RecursionError:
+        raise Trouble(f"{path} is nested too deeply to be followed", "name a file that a person wrote") from None
+
+
+def _imported(texts: Texts, path: str, known: Mapping[str, str] | None, folder: str) -> Imported:
     data = texts.read(path)
     text = _text(data)
     if text is None:

@@ -9,7 +9,7 @@ from dsv4deploy.model.place import Place
 
 Words = tuple[Word, ...]
 
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.DOTALL)
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _ENGINE_MODULES = {"sglang.launch_server"}
 _SHIMMED = {*_ENGINE_MODULES, "sglang.cli.main:main"}

@@ -55,10 +55,12 @@ class _Unit:
     removed: list[str] = field(default_factory=list)
     starts: list[tuple[Word, ...]] = field(default_factory=list)
     service: dict[str, Word] = field(default_factory=dict)
+    lines: list[int] = field(default_factory=list)
 
     def place(self, start: int, end: int) -> Place:
         """The place of the characters `start` to `end`."""
-        lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        self.lines = self.lines or [0, *(found.end() for found in re.finditer("\n", self.text))]
+        lines = self.lines
         rows = [bisect_right(lines, at) for at in (start, end)]
         columns = [at - lines[row - 1] + 1 for at, row in zip((start, end), rows, strict=True)]
         return Place(self.file, rows[0], columns[0], rows[1], columns[1])
@@ -128,7 +130,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _end_of_setting(text: str, end: int) -> int:
     """Where a setting ends whose first line ends at `end`: comments may stand between the lines that it goes on in."""
-    while text[:end].endswith("\\") and end < len(text):
+    while text.endswith("\\", 0, end) and end < len(text):
         after = _end_of_line(text, end + 1)
         while text[end + 1 : after].lstrip().startswith(("#", ";")) and after < len(text):
             end, after = after, _end_of_line(text, after + 1)

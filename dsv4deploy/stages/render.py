@@ -179,7 +179,12 @@ def _facts(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Mappin
         "secrets": keys(profile),
         "env_file": {"path": profile.nccl.env_file, "sha256": profile.nccl.env_file_sha256},
         "argv": tuple(word for setting in launch.settings.values() for word in setting.words),
-        "environment": {name: variable.value for name, variable in launch.environment.items()},
+        "environment": {
+            name: variable.value
+            for name, variable in launch.environment.items()
+            # The path of the patched packages comes before this one, and only the node knows it.
+            if not (name == "PYTHONPATH" and _shadowed(profile, patches))
+        },
         "profile": profile.model_dump(mode="json", exclude_defaults=True),
         **_patching(profile, patches),
     }

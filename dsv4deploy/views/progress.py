@@ -35,7 +35,8 @@ def _told(event: Event) -> str | None:
     if event.kind is Kind.UNREACHABLE:
         return f"cannot be reached: {_first(event.answer)}"
     if event.kind is Kind.FAILED:
-        return f"failed: {_first(event.answer)}" if event.step in _WORDS or event.step == "wait" else None
+        told = _first(event.answer)
+        return (told if event.step == "wait" else f"failed: {told}") if event.step in {*_WORDS, "wait"} else None
     if event.step == "wait":
         return _waiting(event.answer)
     if event.step in {"switch", "stage"} and not event.answer.get("changed"):

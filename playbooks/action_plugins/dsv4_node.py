@@ -124,7 +124,8 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
     problems = answer.get("problems") or []
     if problems:
         return {**answer, "failed": True, "msg": "; ".join(one["message"] for one in problems)}
-    if answer.get("state") == "failed":
-        why = ": ".join(filter(None, [answer.get("ended") or answer["class"], answer.get("cause")]))
-        return {**answer, "msg": f"failed at stage {answer['stage']}: {why}"}
+    if answer.get("state") not in {None, "ready", "progressing"}:
+        where = f" at stage {answer['stage']}" if answer.get("stage") else ""
+        why = ": ".join(filter(None, [answer.get("class"), answer.get("root") or answer["why"]]))
+        return {**answer, "msg": f"{answer['state']}{where}: {why}"}
     return answer

@@ -14,7 +14,7 @@ options:
     type: str
     required: true
     choices: [observe, status, history, logs, preflight, stage, install, switch, wait, confirm, restore, rollback,
-              start, stop, restart, prune, release, preview]
+              start, stop, restart, prune, release, preview, patches-status, patches-verify, patches-revert]
   name:
     description: Name of the deployment; taken from the bundle if one is given.
     type: str

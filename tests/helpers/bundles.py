@@ -107,8 +107,8 @@ def archive(folder: Path) -> Json:
     """The bundle in `folder` as an install request has it."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        for path in sorted(folder.iterdir()):
-            info = tarfile.TarInfo(path.name)
+        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+            info = tarfile.TarInfo(str(path.relative_to(folder)))
             info.size = path.stat().st_size
             tar.addfile(info, io.BytesIO(path.read_bytes()))
     data = out.getvalue()

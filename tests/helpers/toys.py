@@ -1,6 +1,7 @@
 """A toy engine called sglang: wheels of it, virtual environments with it, patches for it, bundles that start it."""
 
 import base64
+import getpass
 import hashlib
 import io
 import os
@@ -43,7 +44,7 @@ PROFILE = """\
 name: toy
 engine: {{version: 0.5.23, venv: {venv}}}
 model: {{path: /models/toy}}
-service: {{supervisor: process}}
+service: {{supervisor: process, user: {user}}}
 kernels:
   toggles: {{TOY_MMA: 1}}
   patches: [{patches}]
@@ -65,9 +66,9 @@ def wheel(folder: Path, version: str = "0.5.23", sources: Mapping[str, str] = SO
     with zipfile.ZipFile(data, "w") as archive:
         for path, text in files.items():
             archive.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), text)
-    path = folder / f"{name}-{version}-py3-none-any.whl"
-    path.write_bytes(data.getvalue())
-    return path
+    target = folder / f"{name}-{version}-py3-none-any.whl"
+    target.write_bytes(data.getvalue())
+    return target
 
 
 def venv(folder: Path, *wheels: Path, python: str = sys.executable) -> Path:
@@ -121,15 +122,20 @@ def diff(project: Path, name: str = "diffed", text: str = DIFF, more: str = "") 
 def profile(project: Path, engine: Path, *patches: str, more: str = "") -> Path:
     """A profile of the toy in `engine` with these patches."""
     path = project / "profile.yaml"
-    path.write_text(PROFILE.format(venv=engine, patches=", ".join(patches)) + more)
+    path.write_text(PROFILE.format(venv=engine, patches=", ".join(patches), user=getpass.getuser()) + more)
     return path
 
 
 def bundle(project: Path, engine: Path, *patches: str, more: str = "", folder: str = "bundle") -> tuple[Path, Bundle]:
     """The rendered bundle of such a profile, in a folder."""
-    made = rendered(profile(project, engine, *patches, more=more))
-    bundles.write(made, project / folder)
-    return project / folder, made
+    return project / folder, render(profile(project, engine, *patches, more=more), project / folder)
+
+
+def render(profile: Path, folder: Path) -> Bundle:
+    """The bundle of a profile, written into a folder."""
+    made = rendered(profile)
+    bundles.write(made, folder)
+    return made
 
 
 def serve(bundle: Path) -> subprocess.CompletedProcess[str]:

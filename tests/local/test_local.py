@@ -42,8 +42,8 @@ env: {{DSV4_REHEARSAL_SPEED: "20"}}
     def here(self) -> Path:
         return self.folder / ".local/share/dsv4deploy/flash"
 
-    def run(self, *words: str) -> tuple[int, str]:
-        done = subprocess.run(
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [BIN / "dsv4deploy", words[0], "-i", INVENTORY, *words[1:]],
             cwd=self.folder,
             env={**os.environ, "HOME": str(self.folder)},
@@ -51,10 +51,12 @@ env: {{DSV4_REHEARSAL_SPEED: "20"}}
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
-            check=False,
         )
-        return done.returncode, done.stdout
+
+    def run(self, *words: str) -> tuple[int, str]:
+        running = self.begin(*words)
+        out, _ = running.communicate(timeout=120)
+        return running.returncode, out
 
     def process(self) -> tuple[int, list[str]]:
         """Pid and arguments of the server, from the kernel."""
@@ -102,6 +104,32 @@ def test_the_whole_loop(desk: Desk) -> None:
     assert desk.run("stop")[0] == 0
     assert desk.process() == (pid, [])
     assert desk.run("status")[0] == 1
+
+
+def test_facts_of_a_node_are_a_facts_document(desk: Desk) -> None:
+    code, out = desk.run("facts")
+    assert code == 0, out
+    (desk.folder / "facts.yaml").write_text(out)
+    done = subprocess.run(
+        [BIN / "dsv4deploy", "validate", "profile.yaml", "--facts", "facts.yaml"],
+        cwd=desk.folder,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_ctrl_c_ends_it_between_two_steps(desk: Desk) -> None:
+    running = desk.begin("apply")
+    assert running.stdout
+    for line in running.stdout:
+        if "to change" in line:
+            break
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert (running.returncode, "Traceback" in out) == (130, False), out
+    assert desk.run("apply", "--yes")[0] == 0
+    assert desk.process()[1][-1] == str(desk.port)
 
 
 def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(desk: Desk) -> None:

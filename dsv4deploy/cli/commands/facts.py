@@ -1,15 +1,21 @@
-"""Show what is known of a model folder, as a document for `--facts`.
+"""Show what is known of a model folder or of the nodes of an inventory, as a document for `--facts`.
 
-Reads configuration, index and safetensors headers; never a tensor.
+Of a model folder it reads configuration, index and safetensors headers, never a tensor; of a node, cards, host and
+network.
 
 Example: dsv4deploy facts /models/DeepSeek-V4-Flash > facts.yaml
 """
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Forks, Inventory, Limit, ShowAnsible
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.facts import Facts
 
 GROUP = "Observe"
 
@@ -22,10 +28,33 @@ class Format(StrEnum):
 
 
 def command(
-    model_folder: Annotated[Path, typer.Argument(help="The folder that holds config.json and the weight files.")],
+    model_folder: Annotated[
+        Path | None, typer.Argument(help="The folder that holds config.json and the weight files.")
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the document is written.")] = Format.YAML,
+    *,
+    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    limit: Limit = None,
+    forks: Forks = 16,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    ansible: ShowAnsible = False,
 ) -> int:
-    """Read the folder and print its facts."""
+    """Read the folder or the nodes, and print their facts."""
+    from dsv4deploy.cli import fleet
+    from dsv4deploy.model.trouble import Exit, Trouble
+
+    if model_folder is not None and not inventory:
+        return _of_folder(model_folder, output)
+    if model_folder is not None:
+        raise Trouble("a model folder and an inventory at once", "ask for one of them", Exit.USAGE)
+    options = fleet.options(
+        inventory, limit=limit, forks=forks, become=become, ask_become_pass=ask_become_pass, show=ansible
+    )
+    return _of_nodes(fleet.everything(options), output)
+
+
+def _of_folder(model_folder: Path, output: Format) -> int:
     import sys
 
     from dsv4deploy.model.facts import Facts
@@ -43,3 +72,22 @@ def command(
     else:
         print(facts_yaml(tree, reading.notes))
     return Exit.FINE
+
+
+def _of_nodes(seen: "dict[str, Facts | str]", output: Format) -> int:
+    """One document a node, each on its own usable with `--facts`."""
+    import json
+
+    from dsv4deploy.model.facts import Facts
+    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.views.facts import facts_tree, facts_yaml
+
+    trees = {node: facts_tree(facts) for node, facts in seen.items() if isinstance(facts, Facts)}
+    lost = {node: why for node, why in seen.items() if isinstance(why, str)}
+    if output is Format.JSON:
+        print(json.dumps({"schema": "node-facts/1", "nodes": trees, "unreachable": lost}, indent=2))
+    else:
+        print("\n---\n".join(facts_yaml(tree, (node,)).replace("# note: ", "# ", 1) for node, tree in trees.items()))
+        for node, why in lost.items():
+            print(f"# {node}: unreachable: {why}")
+    return Exit.APPLY_FAILED if lost else Exit.FINE

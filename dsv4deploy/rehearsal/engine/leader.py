@@ -58,9 +58,12 @@ class Leader:
         self.player.play("args", server_args=self._shown_settings())
         self.player.strike("init")
         signal.signal(signal.SIGQUIT, self._launch_phase_sigquit)
+        # The first child may fail before the last one is known, and all must be killed.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGQUIT})
         for number in range(self.stack.ranks):
             self._fork(f"scheduler_{number}", number)
         self._fork("detokenizer", None)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGQUIT})
         self._wait()
 
     def serve(self) -> None:
@@ -128,6 +131,7 @@ class Leader:
             self.children.append((name, pid))
             self.channels.append(ours)
             return
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGQUIT})
         for channel in [*self.channels, ours]:
             # Only the leader holds this end, so that its death ends the child.
             channel.close()

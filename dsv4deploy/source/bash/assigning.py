@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dsv4deploy.source import starting
-from dsv4deploy.source.bash.bits import Bit, Bits, plain
+from dsv4deploy.source.bash.bits import NAME, Bit, Bits, plain
 from dsv4deploy.source.bash.parameters import Variable
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ def assign(shell: "Shell", node: "Node", *, exported: bool = False, role: str = 
     target, operator = node.children[:2]
     name, bracket, index = shell.text(target).partition("[")
     end = end_of(shell, node)
+    if not NAME.fullmatch(name):
+        return shell.leave(node, f"{name} is no name that a variable can have")
     items, array = _items(shell, node, operator.end_byte, end)
     old = shell.state.variables.get(name)
     if bracket:
@@ -29,6 +31,7 @@ def assign(shell: "Shell", node: "Node", *, exported: bool = False, role: str = 
     shell.account.assigned(name, shell.source, node.start_byte, end)
     shell.account.piece(shell.source, node.start_byte, end, f"{role} {name}")
     shell.reached = end
+    return None
 
 
 def end_of(shell: "Shell", node: "Node") -> int:
@@ -87,7 +90,7 @@ def _declare(shell: "Shell", node: "Node", exports: bool, hides: bool) -> None:
     head = "" if not bits or bits[0].hole else bits[0].text
     assigned = starting.ASSIGNMENT.match(head)
     name = assigned[1] if assigned else head
-    if not name.isidentifier() or (not assigned and plain(bits) != name):
+    if not NAME.fullmatch(name) or (not assigned and plain(bits) != name):
         return shell.leave(node, "which variable it exports is not known")
     old = shell.state.variables.get(name)
     if assigned:
@@ -102,7 +105,7 @@ def unset(shell: "Shell", node: "Node") -> None:
     """Follow `unset X Y`."""
     for child in node.children[1:]:
         name = shell.text(child)
-        if name.isidentifier():
+        if NAME.fullmatch(name):
             shell.state.variables[name] = Variable(())
             shell.state.removed.append(name)
     shell.piece(node, "unset")

@@ -1,5 +1,6 @@
 """Texts with places, and the fragments that shell words are made of."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from dsv4deploy.model.imported import Sure, Word
 from dsv4deploy.model.place import Place
 
 BLANKS = " \t\n"
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 PATTERN = frozenset("*?[")
 _ORDER = tuple(Sure)
 
@@ -23,6 +25,7 @@ class Source:
         self.has_carriage_returns = 0 < text.count("\n") == text.count("\r\n")
         text = text.replace("\r\n", "\n") if self.has_carriage_returns else text
         self.data = text.encode("utf-8", "surrogateescape")
+        self._is_ascii = text.isascii()
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -38,7 +41,8 @@ class Source:
 
     def _position(self, at: int) -> tuple[int, int]:
         line = bisect_right(self._starts, at)
-        return line, len(self.text(self._starts[line - 1], at)) + 1
+        start = self._starts[line - 1]
+        return line, (at - start if self._is_ascii else len(self.text(start, at))) + 1
 
 
 class Inner(Source):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from dsv4deploy.model.imported import Sure
 from dsv4deploy.model.place import Place
-from dsv4deploy.source.bash.bits import Bit, Bits, Source, plain, weaker
+from dsv4deploy.source.bash.bits import NAME, Bit, Bits, Source, plain, weaker
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _PARAMETER = re.compile(
-    r"(?P<sign>[!#]?)(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<item>[^]]*)\])?(?P<rest>.*)", re.DOTALL
+    r"(?P<sign>[!#]?)(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<item>[^]]*)\])?(?P<rest>.*)", re.DOTALL | re.ASCII
 )
 _CHOICE = re.compile(r":?[-=?+]")
-_CALLER = re.compile(r"[A-Za-z_]\w*|\$\d+")
+_CALLER = re.compile(r"[A-Za-z_]\w*|\$\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Parameters:
             return ()
         if found["sign"] == "!":
             target = plain(items[0]) if items else None
-            return self.value(target, None, start, end, True) if target and target.isidentifier() else ()
+            return self.value(target, None, start, end, True) if target and NAME.fullmatch(target) else ()
         text = plain(items[0]) if items else ""
         if item not in {"@", "*"} and text is None:
             return ()

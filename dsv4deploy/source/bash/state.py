@@ -19,6 +19,8 @@ Read = Callable[[str], str | None]
 
 # In practice every caller has these in the environment, so that an assignment reaches the engine without `export`.
 INHERITED = {"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER"}
+# Far more fragments than the arguments of any engine have.
+_MOST_BITS = 5_000
 
 
 @dataclass(slots=True)
@@ -51,7 +53,12 @@ class State:
         )
 
     def set(self, name: str, variable: Variable) -> None:
-        """Give `name` a value; it stays exported if it was."""
+        """Give `name` a value; it stays exported if it was, and one that doubles again and again is not followed."""
+        if sum(len(bits) + 1 for bits in variable.items) > _MOST_BITS:
+            first = next(bit for bits in variable.items for bit in bits)
+            hole = f"{name}, which grows too long{'[@]' * variable.array}"
+            bit = Bit.unknown(hole, first.source, first.start, first.end, text=f"${{{name}}}")
+            variable = replace(variable, items=((bit,),))
         old = self.variables.get(name)
         exported = variable.exported or self.exports_all or name in INHERITED or (old is not None and old.exported)
         self.variables[name] = replace(variable, exported=exported)

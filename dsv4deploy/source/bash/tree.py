@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+_OTHER = re.compile(rb"[\x80-\xff]")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _BLANKS = {b" ", b"\t", b"\r", b"\v", b"\f"}
 
 
 def tree(data: bytes) -> "Node":
     """The root of the tree; its byte offsets are those of `data`."""
+    # To bash every other byte is a letter. The grammar takes some for blanks, and its scanner reads beyond the end of
+    # a table of ASCII characters for `{` and one of them, which can end in a segmentation fault.
+    masked = _OTHER.sub(b"x", data)
     # The grammar takes an escaped blank for a blank: it gets letters instead.
-    masked = _ESCAPED.sub(lambda found: b"xx" if found[0][1:] in _BLANKS else found[0], data)
+    masked = _ESCAPED.sub(lambda found: b"xx" if found[0][1:] in _BLANKS else found[0], masked)
     root = _parser().parse(masked).root_node
     seen = -1
     while (wrong := next(_misread(data, root), None)) and wrong[0] > seen:

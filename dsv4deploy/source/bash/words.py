@@ -19,7 +19,7 @@ _ENDS = b" \t\n;&|()<>"
 _STOPS = b"\\'\"$`~<>"
 OWN_FOLDER = "the folder of the script"
 _NESTED = {"expansion", "command_substitution", "arithmetic_expansion", "process_substitution"}
-_NAME = re.compile(r"[A-Za-z_]\w*|\d|[@*#?$!_-]")
+_NAME = re.compile(r"[A-Za-z_]\w*|\d|[@*#?$!_-]", re.ASCII)
 _ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ANSI = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL

@@ -45,7 +45,7 @@ def test_a_process_that_ends_is_a_failure_with_its_last_lines(node: Node) -> Non
     node.do("install", bundles.archive(node.folder / "bad"))
     node.do("switch", digest=manifest["digest"])
     answer = node.do("wait", limit_s=10, confirm=True)
-    assert (answer["state"], answer["class"]) == ("failed", "exit")
+    assert (answer["state"], answer["exit_code"]) == ("failed", 3)
     assert "RuntimeError: told to fail" in answer["lines"]
     node.do("restore")
     assert not (node.here / "current").exists()

@@ -88,6 +88,12 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
         read("x.sh", {"x.sh": data})
 
 
+@pytest.mark.parametrize("text", ["{ " * 3000 + "x" + ";}" * 3000, "if a; then " * 2000 + "x; " + "fi;" * 2000])
+def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
+    with pytest.raises(Trouble, match="nested too deeply"):
+        read("x.sh", {"x.sh": text})
+
+
 def test_files_are_looked_for_beside_and_named_as_the_user_would() -> None:
     files = {"a/run.sh": "set -a\n. ./env/nccl.env\nsglang serve /m\n", "a/env/nccl.env": "NCCL_DEBUG=WARN\n"}
     found = read("a/run.sh", files)

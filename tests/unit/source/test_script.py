@@ -1,6 +1,8 @@
 """What the script reader answers: words with places, how sure they are, and what is left."""
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +64,7 @@ def quoted_words(draw: st.DrawFn) -> tuple[str, str]:
 @calm
 @given(st.lists(quoted_words(), max_size=5))
 def test_words_survive_every_kind_of_quotes(words: list[tuple[str, str]]) -> None:
-    imported = read(f"{START} {' '.join(written for _, written in words)}\n")
+    imported = read(f"{START} {' '.join(written for _, written in words)}\n\n")
     assert texts(imported) == [word for word, _ in words]
     assert imported.remainder == ()
 
@@ -348,3 +350,19 @@ def test_what_a_terminal_or_another_node_is_told_is_followed(
     command = only(read(line))
     assert [word.text for word in command.argv] == argv
     assert {name: word.text for name, word in command.environment.items()} == environment
+
+
+def test_no_character_makes_the_parser_crash() -> None:
+    """Its scanner indexes a table by the character behind `{`; a process of its own, should it ever do so again."""
+    code = (
+        "from dsv4deploy.source.script import script\n"
+        "for code in range(0x80, 0x110000, 1997):\n"
+        "    if not 0xD800 <= code < 0xE000: script(f'echo {{{chr(code)}', 'x', lambda _: None)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("grows", ["A=$A$A$A$A\n", 'A=("${A[@]}" "${A[@]}")\n'])
+def test_a_value_that_doubles_again_and_again_is_not_followed(grows: str) -> None:
+    imported = read(f"A=x\n{grows * 40}{START} $A\n")
+    assert not only(imported).argv[0].known

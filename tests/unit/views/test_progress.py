@@ -31,7 +31,7 @@ def test_a_start_is_told_stage_by_stage() -> None:
 
 
 def test_what_did_not_change_and_what_is_ansibles_own_is_no_news() -> None:
-    quiet = [
+    quiet: list[tuple[str, Kind, dict[str, Any]]] = [
         ("stage", Kind.OK, {"changed": False}),
         ("switch", Kind.OK, {"changed": False}),
         ("fail", Kind.FAILED, {"msg": "x"}),

@@ -54,7 +54,8 @@ def written(flag: Flag, names: st.DataObject) -> list[str]:
         return [name]
     choices = [str(choice) for choice in flag.choices or ()]
     fitting: bool = names.draw(st.booleans())
-    value = names.draw(st.sampled_from(choices) if choices and fitting else VALUES)
+    drawn: st.SearchStrategy[Any] = st.sampled_from(choices) if choices and fitting else VALUES
+    value = names.draw(drawn)
     forms = [[name, value], [f"{name}={value}"], [name]]
     return forms[names.draw(st.integers(0, 2))]
 

@@ -1,3 +1,4 @@
 # größer
 export NAME="Größe ${HOME}é"
-python -m sglang.launch_server --served-model-name "modèle-日本" --näme $NAME # é
+A=1
+python -m sglang.launch_server --served-model-name "modèle-日本" --näme $NAME $Aé "$éA" ${A}é --nbsp a b 　 {🙂} 🙂 # é

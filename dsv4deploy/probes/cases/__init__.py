@@ -1,0 +1,1 @@
+"""The cases: each file has `CASES`, and is found by being here."""

@@ -1,0 +1,157 @@
+"""Patches through the tool on the node: laid before anything stops, running as proved, gone with the release."""
+
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bundles
+import pytest
+import toys
+from local_node import Node
+
+Until = Callable[..., None]
+SERVING = (
+    "import runpy, sys\nfrom sglang.attention import decode\n\nprint('decode:', decode(), flush=True)\n"
+    "words = sys.argv[1:]\nsys.argv[1:] = words[words.index('--host') :]\n"
+    f"runpy.run_path({str(bundles.STANDIN)!r}, run_name='__main__')\n"
+)
+
+
+class Toy:
+    """A node with a toy engine that answers HTTP."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.project = node.folder
+        sources = {**toys.SOURCES, "sglang/launch_server.py": SERVING}
+        self.engine = toys.venv(node.folder / "venv", toys.wheel(node.folder, sources=sources))
+        (node.folder / "model").mkdir()
+        toys.overlay(self.project)
+        toys.diff(self.project)
+
+    def install(self, *patches: str, in_place: bool = False) -> dict[str, Any]:
+        more = ("  in_place: true\n" if in_place else "") + f"server: {{host: 127.0.0.1, port: {self.node.port}}}\n"
+        folder = self.project / f"bundle-{'-'.join(patches)}-{in_place}"
+        text = toys.PROFILE.format(venv=self.engine, patches=", ".join(patches), user=getpass.getuser()) + more
+        if not patches:
+            text = text.replace("  toggles: {TOY_MMA: 1}\n", "")
+        path = self.project / "profile.yaml"
+        path.write_text(text.replace("name: toy", "name: flash").replace("/models/toy", str(self.project / "model")))
+        toys.render(path, folder)
+        return self.node.ask("install", bundles.archive(folder))
+
+    def apply(self, *patches: str, in_place: bool = False) -> str:
+        answer = self.install(*patches, in_place=in_place)
+        assert answer["ok"], answer
+        self.node.do("switch", digest=answer["digest"])
+        found = self.node.do("wait", limit_s=15, confirm=True)
+        assert found["state"] == "ready", found
+        return str(answer["digest"])
+
+    def says(self) -> str:
+        lines = self.node.do("logs", lines=200)["lines"]
+        return str([line for line in lines if line.startswith("decode:")][-1])
+
+
+@pytest.fixture
+def toy(node: Node) -> Toy:
+    return Toy(node)
+
+
+def test_a_release_runs_its_patches_and_rollback_brings_the_other_code_back(toy: Toy) -> None:
+    before = toys.fingerprint(toy.engine)
+    first = toy.apply()
+    assert toy.says() == "decode: stock"
+    toy.apply("mma")
+    assert toy.says() == "decode: patched 1"
+    status = toy.node.do("status")
+    assert (status["drift"], status["running"]["as_written"]) == ([], True)
+    proved = toy.node.do("patches-verify")
+    assert proved["fine"], proved
+    toy.node.do("rollback")
+    assert toy.node.do("wait", limit_s=15, confirm=True)["digest"] == first
+    assert toy.says() == "decode: stock"
+    assert toys.fingerprint(toy.engine) == before
+
+
+def test_a_patch_in_place_comes_with_its_release_and_goes_with_it(toy: Toy) -> None:
+    before = toys.fingerprint(toy.engine)
+    toy.apply()
+    toy.apply("mma", in_place=True)
+    assert toy.says() == "decode: patched 1"
+    assert toy.node.do("patches-status")["place"] == "in-place"
+    toy.apply("diffed", in_place=True)
+    assert toy.says() == "decode: diffed"
+    toy.node.do("rollback")
+    toy.node.do("wait", limit_s=15, confirm=True)
+    assert toy.says() == "decode: patched 1"
+    toy.apply()
+    assert toy.says() == "decode: stock"
+    assert toys.fingerprint(toy.engine) == before
+
+
+def test_a_start_that_fails_after_a_patch_takes_the_patch_back(toy: Toy) -> None:
+    before = toys.fingerprint(toy.engine)
+    first = toy.apply()
+    folder = toys.overlay(toy.project, "broken", "raise SystemExit('this kernel is broken')\n")
+    assert folder.is_dir()
+    for in_place in (False, True):
+        answer = toy.install("broken", in_place=in_place)
+        toy.node.do("switch", digest=answer["digest"])
+        assert toy.node.do("wait", limit_s=15, confirm=True)["state"] == "failed"
+        assert toy.node.do("restore")["to"] == first
+        toy.node.do("wait", limit_s=15)
+        assert toy.says() == "decode: stock"
+        assert toys.fingerprint(toy.engine) == before
+
+
+def test_a_patch_that_does_not_fit_stops_nothing(toy: Toy) -> None:
+    first = toy.apply()
+    pid = toy.node.do("status")["running"]["pid"]
+    (toys.site(toy.engine) / "sglang/attention.py").write_text("def decode():\n    return 'other'\n")
+    answer = toy.install("diffed")
+    assert not answer["ok"]
+    assert answer["error"]["word"] == "patch-misfit"
+    status = toy.node.do("status")
+    assert (status["current"], status["running"]["pid"]) == (first, pid)
+
+
+def test_drift_is_seen_and_a_process_from_before_it_is_not_as_written(toy: Toy) -> None:
+    digest = toy.apply("mma")
+    copy = toy.node.here / "releases" / digest / "shadow/sglang/attention.py"
+    copy.write_text("def decode():\n    return 'by hand'\n")
+    status = toy.node.do("status")
+    assert {"path": "sglang/attention.py", "what": "drifted"} in status["drift"]
+    assert status["running"]["as_written"] is False
+    toy.install("mma")
+    assert toy.node.do("status")["drift"] == []
+    assert toy.node.do("patches-status")["fine"]
+
+
+def test_without_its_shadow_a_release_is_not_switched_to(toy: Toy) -> None:
+    toy.apply()
+    answer = toy.install("mma")
+    (toy.node.here / "releases" / answer["digest"] / "shadow/sglang/attention.py").unlink()
+    refused = toy.node.ask("switch", digest=answer["digest"])
+    assert refused["error"]["message"] == "patched file sglang/attention.py is missing"
+    assert toy.says() == "decode: stock"
+
+
+def test_patches_of_a_running_server_are_not_reverted_under_it(toy: Toy) -> None:
+    toy.apply("mma")
+    assert "runs its patched code" in toy.node.ask("patches-revert")["error"]["message"]
+    toy.node.do("stop")
+    assert toy.node.do("patches-revert")["changed"]
+    assert toy.node.do("patches-status")["patches"][0]["state"] == "not installed"
+
+
+OLD = Path.home() / ".pyenv/versions/3.8.18/bin/python"
+
+
+@pytest.mark.skipif(not OLD.exists(), reason="no Python 3.8 here")
+def test_it_works_with_an_old_python_on_the_node(toy: Toy) -> None:
+    toy.node.python = str(OLD)
+    answer = toy.install("mma")
+    assert answer["ok"], answer
+    assert toy.node.do("patches-verify", digest=answer["digest"])["fine"]
