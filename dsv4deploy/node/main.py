@@ -29,6 +29,7 @@ from dsv4deploy.node.wait import wait
 Answer = Dict[str, Any]
 _POLL_S = 1.0
 _CHECKED_LINES = 20000
+_TOLD = ("name", "digest", "engine", "model", "argv", "profile")
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -157,7 +158,12 @@ def _check(place: Place, document: Answer) -> Answer:
         raise Trouble("no-release", f"{place.name} does not run here", "start it first")
     manifest = place.manifest(digest)
     request = asked_of(manifest, document, running["pid"], service.log(_CHECKED_LINES, running.get("invocation")))
-    return {"changed": False, "digest": digest, "manifest": {"engine": manifest["engine"]}, **run_checks(request)}
+    return {
+        "changed": False,
+        "digest": digest,
+        "manifest": {key: manifest.get(key) for key in _TOLD},
+        **run_checks(request),
+    }
 
 
 def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], Answer]:

@@ -9,6 +9,7 @@ from typing import Any, Callable
 from dsv4deploy.node import procs
 from dsv4deploy.node.checks import capacity, endpoints, gpus, log_lines, metrics, server_info, smoke
 from dsv4deploy.node.checks.target import Finding, Target
+from dsv4deploy.node.scrub import scrubbed_tree
 
 # The gentlest first. `asks` those that need an answer of the server.
 CHECKS: dict[str, tuple[Callable[[Target], Finding], bool]] = {
@@ -23,15 +24,19 @@ CHECKS: dict[str, tuple[Callable[[Target], Finding], bool]] = {
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """All checks of the server that `request` describes (see `Target`): `{state, checks}`."""
+    """All checks of the server that `request` describes (see `Target`): `{state, checks, settings, texts}`."""
     target = Target(request)
     wanted = request.get("only") or list(CHECKS)
     done = [(name, _one(name, target)) for name in CHECKS if name in wanted]
     states = {finding.state for _, finding in done}
     state = next((state for state in ("bad", "unknown") if state in states), "good")
+    settings = {name: value for name, value in target.info.items() if not isinstance(value, dict)}
+    settings.pop("internal_states", None)
     return {
         "state": state,
         "checks": [{"check": name, **finding._asdict()} for name, finding in done],
+        "settings": scrubbed_tree(settings),
+        "texts": target.texts,
     }
 
 

@@ -15,11 +15,12 @@ _FLAG = re.compile(r"--[A-Za-z]")
 
 
 def check(target: Target) -> Finding:
-    """Ask and judge; the answer's settings stand in the details, so that they can be held against the defaults."""
+    """Ask and judge."""
     for path in _PATHS:
         answer = target.ask(path)
         if answer.status == OK:
-            return judge(answer.document(), target.request.get("argv") or [])
+            target.info = answer.document() or {}
+            return judge(target.info, target.request.get("argv") or [])
     return unanswered(answer, path) if answer.status is None else Finding("unknown", f"{path} answered {answer.status}")
 
 

@@ -42,6 +42,7 @@ def check(target: Target) -> Finding:
     answers = [("short", _ask(target, short, wanted)), ("long", _ask(target, LONG, wanted))]
     if not target.busy:
         answers += [("of two at once", answer) for answer in _both(target, (short, LONG), wanted)]
+    target.texts = {kind: completion(answer) or "" for kind, answer in answers[:2] if answer.status == OK}
     return judge(answers, wanted)
 
 

@@ -42,8 +42,9 @@ class Target:
     """One server.
 
     The request: `host`, `port`, `model` (served name), `api_key` or `api_key_file`, `timeout_s`, `health` (that section of
-    the profile), `argv`, `devices`, `rehearsal`, `pids`, `lines` (the log of this start), `started` (Unix time of it),
-    and `prefix` (what stands before every path, for a server behind a proxy).
+    the profile), `argv`, `devices`, `rehearsal`, `pids`, `lines` (the log of this start),
+    and the Unix time `started` of it. What the checks learn beside their findings stays here: `info`, the server's own
+    settings, and `texts`, its answers.
     """
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -55,6 +56,8 @@ class Target:
         self.model = str(request.get("model") or "default")
         self.timeout = float(self.health.get("timeout_s") or request.get("timeout_s") or 300)
         self.busy = False
+        self.info: dict[str, Any] = {}
+        self.texts: dict[str, str] = {}
 
     def ask(self, path: str, document: dict[str, Any] | None = None, timeout: float | None = None) -> Answer:
         """One request and its answer.
