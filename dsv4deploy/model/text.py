@@ -37,6 +37,16 @@ def _path(text: str) -> str:
     return _argument(text)
 
 
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise _unfit(
+            f"is no regular expression: {error}", "escape what has a meaning there, such as \\\\( and \\\\["
+        ) from None
+    return text
+
+
 def _line(text: str) -> str:
     if _CONTROL.search(text):
         raise _unfit("must be one line without control characters", "write it on one line")
@@ -45,6 +55,7 @@ def _line(text: str) -> str:
 
 Argument = Annotated[str, AfterValidator(_argument)]
 Line = Annotated[str, AfterValidator(_line), Field(min_length=1)]
+Pattern = Annotated[Line, AfterValidator(_pattern)]
 Path = Annotated[str, AfterValidator(_path)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]

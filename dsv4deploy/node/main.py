@@ -14,7 +14,9 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict
 
-from dsv4deploy.node import kernels, release, switch
+from dsv4deploy.node import kernels, release, support, switch
+from dsv4deploy.node.checks.every import asked_of
+from dsv4deploy.node.checks.every import run as run_checks
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
@@ -26,6 +28,8 @@ from dsv4deploy.node.wait import wait
 
 Answer = Dict[str, Any]
 _POLL_S = 1.0
+_CHECKED_LINES = 20000
+_TOLD = ("name", "digest", "engine", "model", "argv", "profile")
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -142,6 +146,26 @@ def _logs(place: Place, document: Answer) -> Answer:
     return {"changed": False, "lines": service.log(int(document.get("lines") or 100)) if service else []}
 
 
+def _support(place: Place, document: Answer) -> Answer:
+    return {"changed": False, **support.bundle(place, int(document.get("lines") or 300))}
+
+
+def _check(place: Place, document: Answer) -> Answer:
+    """Ask the running server whether it is healthy; nothing is changed, and nothing waits for a lock."""
+    service, digest = switch.current_service(place), place.current()
+    running = service.running() if service else None
+    if service is None or digest is None or running is None:
+        raise Trouble("no-release", f"{place.name} does not run here", "start it first")
+    manifest = place.manifest(digest)
+    request = asked_of(manifest, document, running["pid"], service.log(_CHECKED_LINES, running.get("invocation")))
+    return {
+        "changed": False,
+        "digest": digest,
+        "manifest": {key: manifest.get(key) for key in _TOLD},
+        **run_checks(request),
+    }
+
+
 def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], Answer]:
     """Ask something about the patches of the current release, or of the one that is named."""
 
@@ -183,6 +207,8 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "history": _history,
     "status": _status,
     "logs": _logs,
+    "check": _check,
+    "bundle": _support,
     "patches-status": _patches(kernels.status),
     "patches-verify": _patches(kernels.verify),
     "patches-revert": _revert_patches,

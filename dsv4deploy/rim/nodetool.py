@@ -18,9 +18,10 @@ def build() -> bytes:
     package = resources.files("dsv4deploy")
     entries = {"__main__.py": _MAIN, "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes()}
     entries["dsv4deploy/node/signatures.json"] = json.dumps(compiled(catalogue()), sort_keys=True).encode()
-    for source in sorted((package / "node").iterdir(), key=lambda one: one.name):
-        if source.name.endswith(".py"):
-            entries[f"dsv4deploy/node/{source.name}"] = source.read_bytes()
+    for folder in ("node", "node/checks"):
+        for source in (package / folder).iterdir():
+            if source.name.endswith(".py"):
+                entries[f"dsv4deploy/{folder}/{source.name}"] = source.read_bytes()
     out = io.BytesIO(b"")
     out.write(b"#!/usr/bin/env python3\n")
     with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

@@ -13,7 +13,7 @@ options:
     description: What to ask.
     type: str
     required: true
-    choices: [observe, status, history, logs, preflight, stage, install, switch, wait, confirm, restore, rollback,
+    choices: [observe, status, history, logs, check, bundle, preflight, stage, install, switch, wait, confirm, restore, rollback,
               start, stop, restart, prune, release, preview, patches-status, patches-verify, patches-revert]
   name:
     description: Name of the deployment; taken from the bundle if one is given.
@@ -52,8 +52,15 @@ options:
     description: How many releases to keep.
     type: int
   lines:
-    description: For C(logs), how many lines.
+    description: For C(logs) and C(bundle), how many lines.
     type: int
+  only:
+    description: For C(check), the checks that are wanted; all if left out.
+    type: list
+    elements: str
+  capacity:
+    description: For C(check), also send the longest prompt as often at once as must be served.
+    type: bool
   holder:
     description: Who applies, so that two do not at once.
     type: dict

@@ -6,6 +6,7 @@ from ground import Ground, profile
 pytestmark = pytest.mark.fleet
 
 COMPILED = ("--set", "compile.torch_compile=true", "--waive", "torch-compile-in-capture-dsv4=to be sure")
+SECRET = {"MY_TOKEN": "canary-variable"}
 ONE = ("--yes", "--limit", "gpu01")
 
 
@@ -13,9 +14,7 @@ def test_a_combination_that_failed_is_undone_marked_and_refused_until_something_
     ground: Ground,
 ) -> None:
     ground.write(
-        profile(MY_TOKEN="canary-variable").replace(
-            "{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},"
-        )
+        profile(**SECRET).replace("{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},")
     )
     ground.apply("--limit", "gpu01")
     first = ground.release()

@@ -1,0 +1,93 @@
+"""Ask running servers whether they are healthy: endpoints, completions, settings, log, metrics, cards.
+
+Nothing harms the server: one request at a time, none is asked again once it is too busy to answer, and `/ready` is
+preferred where the version has it. Without an inventory, `--url` names one server.
+
+    dsv4deploy health -i gpu.ini
+    dsv4deploy health --url http://127.0.0.1:30000 --profile profile.yaml
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Forks, Inventory, Limit, Name, ShowAnsible
+from dsv4deploy.cli.options import Format, OutputFormat
+
+GROUP = "Observe"
+ORDER = 2
+
+
+def command(
+    *,
+    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    name: Name = None,
+    limit: Limit = None,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="One server instead of an inventory.")] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option("--profile", metavar="FILE", help="With --url: the profile whose health section counts."),
+    ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option("--api-key-file", metavar="FILE", help="With --url: holds the server's key.")
+    ] = None,
+    capacity: Annotated[
+        bool, typer.Option("--capacity", help="Also send the longest prompt, as often at once as must be served.")
+    ] = False,
+    only: Annotated[list[str], typer.Option("--only", metavar="CHECK", help="Only this check; repeatable.")] = [],  # noqa: B006 (likewise)
+    watch: Annotated[bool, typer.Option("--watch", help="Keep asking, until interrupted.")] = False,
+    every: Annotated[int, typer.Option("--every", min=10, metavar="SECONDS", help="Pause between two rounds.")] = 60,
+    mark: Annotated[bool, typer.Option("--mark/--no-mark", help="Mark a configuration that fails.")] = True,
+    forks: Forks = 16,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
+    ansible: ShowAnsible = False,
+    output_format: OutputFormat = Format.TEXT,
+) -> int:
+    import json
+    import sys
+    import time
+
+    from dsv4deploy.cli import checking, fleet, house
+    from dsv4deploy.model.diagnostic import Refused
+    from dsv4deploy.model.trouble import Exit, Trouble
+    from dsv4deploy.node.checks.every import CHECKS
+    from dsv4deploy.views import health as view
+
+    unknown = [one for one in only if one not in CHECKS]
+    if unknown:
+        raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
+    as_json = output_format is Format.JSON
+    while True:
+        try:
+            if url:
+                checkup = checking.one(url, profile, api_key_file, capacity=capacity, only=only)
+                chosen, asked = "", checking.Asked({url: checkup}, ())
+            else:
+                options = fleet.options(
+                    inventory,
+                    limit=limit,
+                    forks=forks,
+                    become=become,
+                    ask_become_pass=ask_become_pass,
+                    extra=ansible_arg,
+                    show=ansible,
+                )
+                chosen, asked = checking.fleet(options, name, capacity=capacity, only=only)
+        except Refused as refused:
+            return house.show_refusal(refused, as_json=as_json)
+        notes = {node: list(checking.notes(one)) for node, one in asked.checkups.items()}
+        for node, one in asked.checkups.items() if mark and not url else ():
+            notes[node] += filter(None, [checking.marked(node, one)])
+        if as_json:
+            print(json.dumps(view.machine(asked.checkups, notes, asked.lost), indent=None if watch else 2))
+        else:
+            for node, one in asked.checkups.items():
+                sys.stdout.write(view.render(node, chosen, one, notes[node]))
+            sys.stdout.write("".join(f"{line}\n" for line in asked.lost))
+        sys.stdout.flush()
+        if not watch:
+            return checking.code(asked)
+        time.sleep(every)

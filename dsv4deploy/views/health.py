@@ -1,0 +1,32 @@
+"""Checkups as text and as JSON."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dsv4deploy.model.checked import Checkup
+
+_SHOWN = 12
+
+
+def render(node: str, name: str, checkup: Checkup, notes: Sequence[str]) -> str:
+    """One line for each check, with what is behind a failure."""
+    return "".join(f"{line}\n" for line in _lines(node, name, checkup, notes))
+
+
+def machine(checkups: Mapping[str, Checkup], notes: Mapping[str, Sequence[str]], lost: Sequence[str]) -> dict[str, Any]:
+    """The same for programs, `health/1`."""
+    servers = [
+        {"node": node, **one.model_dump(mode="json", exclude={"manifest", "settings"}), "notes": list(notes[node])}
+        for node, one in checkups.items()
+    ]
+    return {"schema": "health/1", "servers": servers, "unreachable": list(lost)}
+
+
+def _lines(node: str, name: str, checkup: Checkup, notes: Sequence[str]) -> Iterator[str]:
+    words = {"good": "healthy", "bad": "not healthy", "unknown": "cannot be told"}
+    yield "  ".join(word for word in (node, name, words[checkup.state]) if word)
+    for one in checkup.checks:
+        yield f"  {one.state:<8} {one.check:<12} {one.told}"
+        if one.state == "bad":
+            yield from (f"             {line}" for line in one.details[1 : _SHOWN + 1])
+    yield from (f"  note: {note}" for note in notes)
