@@ -28,8 +28,7 @@ from dsv4deploy.node.wait import wait
 
 Answer = Dict[str, Any]
 _POLL_S = 1.0
-_CHECKED_LINES = 20000
-_TOLD = ("name", "digest", "engine", "model", "argv", "profile")
+_RESTORE_S = 600.0
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -78,7 +77,8 @@ def _rollback(place: Place, document: Answer) -> Answer:
 
 
 def _restore(place: Place, document: Answer) -> Answer:
-    with held(place, document):
+    # The watch may be restoring already, and that takes as long as the server takes to stop.
+    with held(place, document, _RESTORE_S):
         answer = switch.restore(place, str(document.get("why") or "asked for"))
         if not answer["changed"] or not answer["to"]:
             let_go(place, document)
@@ -96,6 +96,8 @@ def _wait(place: Place, document: Answer) -> Answer:
     manifest = place.manifest(digest)
     found = wait(place, switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
     answer: Answer = {"changed": False, "digest": digest, **found}
+    if found["state"] == "stopped-by-us" and document.get("confirm"):
+        answer.update({"state": "failed", "class": None, "root": switch.LATE})
     if found["state"] == "ready" and document.get("confirm"):
         with held(place, document):
             told = {**document, "digest": document.get("digest") or digest, "invocation": found["invocation"]}
