@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict
 
-from dsv4deploy.node import kernels, release, support, switch
+from dsv4deploy.node import kernels, proof, release, support, switch
 from dsv4deploy.node.checks.every import asked_of
 from dsv4deploy.node.checks.every import run as run_checks
 from dsv4deploy.node.lock import held, let_go
@@ -30,6 +30,7 @@ Answer = Dict[str, Any]
 _POLL_S = 1.0
 _CHECKED_LINES = 20000
 _TOLD = ("name", "digest", "engine", "model", "argv", "profile")
+_WHOLE_LOG = 100_000
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -178,6 +179,18 @@ def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer],
     return asked
 
 
+def _verify_patches(place: Place, document: Answer) -> Answer:
+    """What the interpreter imports; if the release runs, also what its log and its own account show."""
+    answer = _patches(kernels.verify)(place, document)
+    service = switch.current_service(place)
+    running = service.running() if service else None
+    if service is None or running is None or answer["digest"] != place.current():
+        return answer
+    manifest = place.manifest(answer["digest"])
+    shown = proof.running(manifest, service.log(_WHOLE_LOG, running["invocation"]))
+    return {**answer, "running": shown, "fine": answer["fine"] and not any(one["active"] is False for one in shown)}
+
+
 def _revert_patches(place: Place, document: Answer) -> Answer:
     """Undo the patches of a stopped release."""
     with held(place, document):
@@ -210,7 +223,7 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "check": _check,
     "bundle": _support,
     "patches-status": _patches(kernels.status),
-    "patches-verify": _patches(kernels.verify),
+    "patches-verify": _verify_patches,
     "patches-revert": _revert_patches,
 }
 

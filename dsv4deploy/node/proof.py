@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import pwd
@@ -12,6 +13,7 @@ from typing import Any, Callable, Mapping, Sequence
 from dsv4deploy.node.trouble import Trouble
 
 _LIMIT_S = 300
+_ANSWER_S = 10
 # As serve.sh does it: the node's own file, then ours, then the patched packages; in the release folder.
 _START = """
 env_file=$1 python=$2 shadow=$3 code=$4 asked=$5
@@ -86,6 +88,31 @@ def active(proofs: Sequence[Mapping[str, Any]], lines: Sequence[str], info: Mapp
         told = "; ".join(words for _, words in said) or "unknown: the patch declares no running proof"
         answers.append({"patch": one["patch"], "active": all(known) if known else None, "told": told})
     return answers
+
+
+def running(manifest: dict[str, Any], lines: Sequence[str]) -> list[Any]:
+    """What the server that runs now shows of each patch, with `lines` as its log; it is asked only if need be."""
+    proofs = manifest.get("proofs") or []
+    asked = any(one.get("server_info") for one in proofs)
+    return active(proofs, lines, _server_info(manifest["endpoint"]) if asked else None)
+
+
+def _server_info(endpoint: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the server says of itself, under the newer name of the page or the older; None if it says nothing."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(endpoint["host"], endpoint["host"])  # noqa: S104 (where we ask, not where we listen)
+    for page in ("/server_info", "/get_server_info"):
+        connection = http.client.HTTPConnection(host, int(endpoint["port"]), timeout=_ANSWER_S)
+        try:
+            connection.request("GET", page)
+            answer = connection.getresponse()
+            found = json.loads(answer.read()) if answer.status == http.HTTPStatus.OK else None
+        except (OSError, ValueError, http.client.HTTPException):
+            found = None
+        finally:
+            connection.close()
+        if isinstance(found, dict):
+            return found
+    return None
 
 
 def _field(wanted: Mapping[str, Any], info: Mapping[str, Any] | None) -> tuple[bool | None, str]:

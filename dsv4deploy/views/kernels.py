@@ -51,3 +51,6 @@ def _status(answer: Answer, head: str) -> Iterator[str]:
     yield from (f"  ~ {one['path']}: {one['what']}" for one in answer.get("others", []))
     for one in answer.get("imports", []):
         yield f"  {one['patch']}  {'proved' if one['ok'] else 'NOT PROVED'}: {one['told']}"
+    for one in answer.get("running", []):
+        word = {True: "active", False: "NOT ACTIVE", None: "unknown"}[one["active"]]
+        yield f"  {one['patch']}  {word}: {one['told']}"
