@@ -14,9 +14,11 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict
 
-from dsv4deploy.node import kernels, proof, release, support, switch
+from dsv4deploy.node import kernels, release, support, switch
+from dsv4deploy.node.checks import patches
 from dsv4deploy.node.checks.every import asked_of
 from dsv4deploy.node.checks.every import run as run_checks
+from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
@@ -30,7 +32,6 @@ Answer = Dict[str, Any]
 _POLL_S = 1.0
 _CHECKED_LINES = 20000
 _TOLD = ("name", "digest", "engine", "model", "argv", "profile")
-_WHOLE_LOG = 100_000
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -187,7 +188,8 @@ def _verify_patches(place: Place, document: Answer) -> Answer:
     if service is None or running is None or answer["digest"] != place.current():
         return answer
     manifest = place.manifest(answer["digest"])
-    shown = proof.running(manifest, service.log(_WHOLE_LOG, running["invocation"]))
+    lines = service.log(_CHECKED_LINES, running["invocation"])
+    shown = patches.shown(Target(asked_of(manifest, {}, running["pid"], lines)))
     return {**answer, "running": shown, "fine": answer["fine"] and not any(one["active"] is False for one in shown)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import pwd
@@ -13,7 +12,6 @@ from typing import Any, Callable, Mapping, Sequence
 from dsv4deploy.node.trouble import Trouble
 
 _LIMIT_S = 300
-_ANSWER_S = 10
 # As serve.sh does it: the node's own file, then ours, then the patched packages; in the release folder.
 _START = """
 env_file=$1 python=$2 shadow=$3 code=$4 asked=$5
@@ -71,17 +69,18 @@ def imported(release: Path, manifest: dict[str, Any], folders: Mapping[str, Path
     return [_judged(proof, said, folders[proof["package"]]) for proof, said in zip(proofs, answers)]
 
 
-def active(proofs: Sequence[Mapping[str, Any]], lines: Sequence[str], info: Mapping[str, Any] | None) -> list[Any]:
+def active(
+    proofs: Sequence[Mapping[str, Any]], lines: Sequence[str] | None, info: Mapping[str, Any] | None
+) -> list[Any]:
     """What the running server shows of each patch: `active` is None where nothing is declared or could be asked.
 
-    `lines` is the log of this start, `info` what `/server_info` answered, None if it was not asked.
+    `lines` is the log of this start, `info` what `/server_info` answered; None if they could not be had.
     """
     answers = []
     for one in proofs:
         said: list[tuple[bool | None, str]] = []
         if one.get("log"):
-            found = next((line for line in lines if one["log"] in line), None)
-            said.append((found is not None, found or f"the log does not say `{one['log']}`"))
+            said.append(_line(one["log"], lines))
         if one.get("server_info"):
             said.append(_field(one["server_info"], info))
         known = [good for good, _ in said if good is not None]
@@ -90,29 +89,11 @@ def active(proofs: Sequence[Mapping[str, Any]], lines: Sequence[str], info: Mapp
     return answers
 
 
-def running(manifest: dict[str, Any], lines: Sequence[str]) -> list[Any]:
-    """What the server that runs now shows of each patch, with `lines` as its log; it is asked only if need be."""
-    proofs = manifest.get("proofs") or []
-    asked = any(one.get("server_info") for one in proofs)
-    return active(proofs, lines, _server_info(manifest["endpoint"]) if asked else None)
-
-
-def _server_info(endpoint: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the server says of itself, under the newer name of the page or the older; None if it says nothing."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(endpoint["host"], endpoint["host"])  # noqa: S104 (where we ask, not where we listen)
-    for page in ("/server_info", "/get_server_info"):
-        connection = http.client.HTTPConnection(host, int(endpoint["port"]), timeout=_ANSWER_S)
-        try:
-            connection.request("GET", page)
-            answer = connection.getresponse()
-            found = json.loads(answer.read()) if answer.status == http.HTTPStatus.OK else None
-        except (OSError, ValueError, http.client.HTTPException):
-            found = None
-        finally:
-            connection.close()
-        if isinstance(found, dict):
-            return found
-    return None
+def _line(wanted: str, lines: Sequence[str] | None) -> tuple[bool | None, str]:
+    if lines is None:
+        return None, "unknown: there is no log to read from here"
+    found = next((line for line in lines if wanted in line), None)
+    return found is not None, found or f"the log does not say `{wanted}`"
 
 
 def _field(wanted: Mapping[str, Any], info: Mapping[str, Any] | None) -> tuple[bool | None, str]:
