@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 from dsv4deploy.node import kernels, release, support, switch
+from dsv4deploy.node.checks import patches
 from dsv4deploy.node.checks.every import asked_of
 from dsv4deploy.node.checks.every import run as run_checks
+from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
@@ -180,6 +182,19 @@ def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer],
     return asked
 
 
+def _verify_patches(place: Place, document: Answer) -> Answer:
+    """What the interpreter imports; if the release runs, also what its log and its own account show."""
+    answer = _patches(kernels.verify)(place, document)
+    service = switch.current_service(place)
+    running = service.running() if service else None
+    if service is None or running is None or answer["digest"] != place.current():
+        return answer
+    manifest = place.manifest(answer["digest"])
+    lines = service.log(_CHECKED_LINES, running["invocation"])
+    shown = patches.shown(Target(asked_of(manifest, {}, running["pid"], lines)))
+    return {**answer, "running": shown, "fine": answer["fine"] and not any(one["active"] is False for one in shown)}
+
+
 def _revert_patches(place: Place, document: Answer) -> Answer:
     """Undo the patches of a stopped release."""
     with held(place, document):
@@ -212,7 +227,7 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "check": _check,
     "bundle": _support,
     "patches-status": _patches(kernels.status),
-    "patches-verify": _patches(kernels.verify),
+    "patches-verify": _verify_patches,
     "patches-revert": _revert_patches,
 }
 
