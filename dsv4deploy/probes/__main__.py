@@ -1,6 +1,7 @@
 """Runs probes with this Python: `python -m dsv4deploy.probes OUT.json [NAME...]`."""
 
 import argparse
+import importlib.util
 import json
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ def main(words: Sequence[str]) -> int:
     except KeyError as error:
         known = ", ".join(case.name for case in all_cases())
         print(f"there is no probe {error}; there are: {known}", file=sys.stderr)
+        return _USAGE
+    if importlib.util.find_spec("torch") is None:
+        print(f"{sys.executable} has no torch", file=sys.stderr)
         return _USAGE
     from dsv4deploy.probes.run import run
 

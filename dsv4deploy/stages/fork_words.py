@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from dsv4deploy.model.argv import ArgvError, InvalidChoice, OtherVersionFlag, UnknownFlag
+from dsv4deploy.model.argv import ArgvError, ForeignFlag, InvalidChoice, OtherVersionFlag, UnknownFlag
 from dsv4deploy.model.launch import Launch, Setting
 from dsv4deploy.model.place import Place
 
@@ -17,7 +17,7 @@ def with_fork_words(launch: Launch, errors: Iterable[tuple[ArgvError, Place | No
 def _setting(error: ArgvError, place: Place | None) -> Setting | None:
     if isinstance(error, InvalidChoice):
         return Setting(error.flag.dest, error.value, error.flag.name, place=place)
-    if isinstance(error, UnknownFlag | OtherVersionFlag):
-        flag, given, value = error.word.partition("=")
-        return Setting(flag.removeprefix("--").replace("-", "_"), value if given else True, flag, place=place)
+    if isinstance(error, UnknownFlag | OtherVersionFlag | ForeignFlag):
+        # What it would be worth is known to the fork alone; that it stands there is what rules ask.
+        return Setting(error.word.removeprefix("--").replace("-", "_"), True, error.word, place=place)
     return None

@@ -51,8 +51,8 @@ def test_a_unit_that_fails_at_once_on_a_fresh_node_leaves_nothing(ground: Ground
 
 def test_a_unit_that_never_gets_ready_is_given_up_in_time(ground: Ground) -> None:
     old = old_release(ground)
-    never = ("--set", "env.DSV4_REHEARSAL_FAIL=warmup-hang", "--set", "service.timeouts.start_s=30")
-    code, out = ground.run("apply", "--yes", *ONE, *never, "--ansible-arg=-e", "--ansible-arg=dsv4_poll_s=5")
+    never = ("--set", "env.DSV4_REHEARSAL_FAIL=warmup-hang", "--ansible-arg=-e", "--ansible-arg=dsv4_window_s=10")
+    code, out = ground.run("apply", "--yes", *ONE, *never)
     assert (code, "not ready within the time" in out) == (5, True), out
     ground.serves(old)
 

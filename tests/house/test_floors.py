@@ -1,6 +1,7 @@
 """The house keeps its own promises: imports point down, and only the rim touches the world."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,9 @@ def test_a_module_starts_with_one_sentence(path: Path) -> None:
 def test_below_the_rim_nothing_touches_the_world(path: Path) -> None:
     touched = {name.split(".")[0] for name in imports(path)} & WORLD
     assert not touched
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "probes").rglob("*.py")), ids=lambda path: path.stem)
+def test_probes_need_nothing_but_what_an_engine_has(path: Path) -> None:
+    foreign = {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names) - {"torch", "triton"}
+    assert all(name.startswith("dsv4deploy.probes") for name in imports(path) if name.split(".")[0] in foreign)

@@ -252,4 +252,5 @@ def main(wheel: str) -> None:
         print(json.dumps(answer(parser, renamed, json.loads(line))), file=output, flush=True)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from dsv4deploy.flags import history
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.source.rulebook import catalogue
+from dsv4deploy.stages.effective import RESOLVERS
 from dsv4deploy.stages.examples import failures, mutants
 from dsv4deploy.stages.traits import TRAITS
 
@@ -64,3 +66,22 @@ def test_no_condition_can_be_taken_out_unnoticed(rule: Rule, what: str, mutant: 
 @pytest.mark.soak
 def test_no_condition_of_any_rule_can_be_taken_out_unnoticed() -> None:
     assert [f"{named(rule)}: {what}" for rule, what, mutant in MUTANTS if not failures(mutant)] == []
+
+
+# Arguments of forks, and the variable that a patch brings: no release has them.
+FORKS = {"enable_pcie_oneshot_allreduce", "env:SGLANG_SM120_MMA_FLASHMLA"}
+
+
+def test_every_argument_and_variable_a_rule_speaks_of_is_one_of_the_engine() -> None:
+    releases = [history().at(version) for version in history().versions]
+    arguments = {flag.dest for release in releases for flag in release.flags.values()} | set(RESOLVERS) | FORKS
+    variables = {name for release in releases for name in release.variables}
+    unheard = []
+    for rule in RULES:
+        for subject in (*rule.subjects(), rule.at, *rule.related, *rule.names):
+            kind, _, name = subject.partition(":")
+            if kind in {"setting", "written"} and name not in arguments:
+                unheard.append((rule.id, subject))
+            if kind == "env" and name not in variables and subject not in FORKS:
+                unheard.append((rule.id, subject))
+    assert unheard == []

@@ -5,14 +5,25 @@ from typing import Any, Final
 
 from dsv4deploy.model.effective import Basis
 from dsv4deploy.model.rule import Ask
+from dsv4deploy.stages.effective.kernels import SM100
 from dsv4deploy.stages.effective.memory import by_memory
-from dsv4deploy.stages.releases import since
+from dsv4deploy.stages.releases import since, within
 from dsv4deploy.stages.situation import Decided, Resolver
 
 OFF: Final = "disabled"
 TP_OF_LARGE_GRAPHS: Final = 4
-# Whole-model graphs for prefill are switched off for these, unless a backend was named: capture pool memory.
-NO_PREFILL_GRAPH: Final = {"dsv4": "DeepSeek-V4", "mla": "MLA attention", "dsa": "MLA attention"}
+# Kinds of attention whose prefill graph is switched off, and in which releases.
+NO_PREFILL_GRAPH: Final = (
+    ("dsv4", ">=0.5.12", "DeepSeek-V4"),
+    ("mla", ">=0.5.15,<0.5.18", "MLA attention"),
+    ("dsa", ">=0.5.15,<0.5.17", "MLA attention"),
+    ("dsa", ">=0.5.10,<0.5.13", "this model"),
+)
+# What piecewise graphs give way to, in the releases where they are the default.
+NO_PIECEWISE: Final = (
+    "enable_torch_compile", "speculative_algorithm", "enable_dp_attention", "enable_lora", "enable_hierarchical_cache",
+    "enable_deterministic_inference", "enable_symm_mem", "enable_eplb", "cpu_offload_gb",
+)  # fmt: skip
 
 
 def decode_backend(ask: Ask) -> Decided:
@@ -52,12 +63,23 @@ def _prefill_default(ask: Ask) -> Decided:
     if not since(ask, "0.5.10"):
         asked = bool(ask("written:enable_piecewise_cuda_graph"))
         return Decided("tc_piecewise" if asked else OFF, "opt-in before 0.5.10")
-    if denied := NO_PREFILL_GRAPH.get(ask("trait:attention")):
-        return Decided(OFF, f"SGLang turns it off for {denied}, with a warning", Basis.OBSERVED)
-    if since(ask, "0.5.15"):
-        return Decided("breakable", "the default since 0.5.15")
-    if ask("written:enable_torch_compile"):
-        return Decided(OFF, "piecewise graphs give way to --enable-torch-compile")
+    kind = ask("trait:attention")
+    for denied, releases, name in NO_PREFILL_GRAPH:
+        if kind == denied and within(ask("fact:engine_version"), releases):
+            return Decided(OFF, f"SGLang turns it off for {name}, with a warning", Basis.OBSERVED)
+    if ask("trait:family") == "deepseek-v3" and since(ask, "0.5.18") and ask("fact:arch") in SM100:
+        return Decided(OFF, "off for DeepSeek-V3 on sm_100", Basis.OBSERVED)
+    return Decided("breakable", "the default since 0.5.15", Basis.OBSERVED) if since(ask, "0.5.15") else _piecewise(ask)
+
+
+def _piecewise(ask: Ask) -> Decided:
+    for dest in NO_PIECEWISE:
+        if ask(f"written:{dest}"):
+            return Decided(OFF, f"piecewise graphs give way to --{dest.replace('_', '-')}")
+    if ask("setting:pp_size") > 1 or ask("setting:attn_cp_size") > 1 or ask("setting:moe_a2a_backend") != "none":
+        return Decided(OFF, "piecewise graphs give way to pipeline or context parallelism and all-to-all backends")
+    if ask("setting:disaggregation_mode") != "null":
+        return Decided(OFF, "piecewise graphs give way to disaggregation")
     return Decided("tc_piecewise", "the default of 0.5.10 to 0.5.14")
 
 

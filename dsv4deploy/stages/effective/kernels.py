@@ -65,30 +65,53 @@ def moe_runner(ask: Ask) -> Decided | None:
     if written not in (None, "auto"):
         return None
     weights = ask("trait:weights")
-    if ask("fact:arch") in SM120:
-        return _moe_on_sm120(ask, weights)
-    if ask("fact:arch") in SM100 and weights in {"nvfp4", "hybrid-nvfp4"} and ask("trait:attention") != "mha":
-        return Decided("flashinfer_trtllm", "the default of DeepSeek types on sm_100", Basis.INFERRED)
-    return Decided("auto", "left to the quantization method when the layer is built")
+    arch = ask("fact:arch")
+    chosen = _moe_of_dsv4(ask, weights) if weights in {"hybrid-nvfp4", "mxfp4-experts"} else None
+    if chosen is None and arch in SM120:
+        chosen = _moe_on_sm120(ask, weights)
+    if chosen is None and arch in SM100:
+        chosen = _moe_on_sm100(ask, weights)
+    return chosen or Decided("auto", "left to the quantization method when the layer is built")
+
+
+def _moe_of_dsv4(ask: Ask, weights: str) -> Decided | None:
+    """What DeepSeek-V4 picks on any card."""
+    if ask("trait:attention") != "dsv4":
+        return None
+    if weights == "hybrid-nvfp4" and since(ask, "0.5.14"):
+        return Decided("flashinfer_trtllm_routed", "DeepSeek-V4 picks it before the card is looked at", Basis.OBSERVED)
+    if weights == "mxfp4-experts" and since(ask, "0.5.20"):
+        return Decided("flashinfer_mxfp4", "DeepSeek-V4 on any card since 0.5.20", Basis.OBSERVED)
+    return None
+
+
+def _moe_on_sm100(ask: Ask, weights: str) -> Decided | None:
+    deepseek = ask("trait:attention") in {"mla", "dsa"} and ask("trait:family") != "kimi-k2"
+    if deepseek and weights in {"fp8", "nvfp4"}:
+        return Decided("flashinfer_trtllm", "the default of DeepSeek types on sm_100", Basis.OBSERVED)
+    if ask("trait:family") == "glm-4" and weights == "nvfp4" and since(ask, "0.5.10"):
+        return Decided("flashinfer_trtllm", "the default of GLM-4 in NVFP4 on sm_100", Basis.OBSERVED)
+    return None
 
 
 # The first line whose weights and release fit: (weights, DeepSeek-V4 only, since, runner, why).
 MOE_ON_SM120: Final = (
-    ("hybrid-nvfp4", True, "0.5.14", "flashinfer_trtllm_routed", "DeepSeek-V4 picks it before sm_120 is looked at"),
+    ("hybrid-nvfp4", True, "0.5.13", "marlin", "the sm_120 path of DeepSeek-V4 in 0.5.13 takes every checkpoint"),
     ("mxfp4-experts", True, "0.5.16", "flashinfer_mxfp4", "the sm_120 path of DeepSeek-V4 since 0.5.16"),
     ("mxfp4-experts", True, "0.5.13", "marlin", "the sm_120 path of DeepSeek-V4 in 0.5.13 to 0.5.15"),
     ("nvfp4", False, "0.5.13", "flashinfer_cutlass", "NVFP4 on sm_120 since 0.5.13"),
     ("nvfp4", False, "0", "cutlass", "the sgl-kernel path, before 0.5.13 chose another for sm_120"),
-    ("mxfp4", False, "0.5.14", "marlin", "gpt-oss on sm_120 since 0.5.14"),
+    ("mxfp4", False, "0.5.17", "flashinfer_mxfp4", "gpt-oss on sm_120 since 0.5.17"),
+    ("mxfp4", False, "0.5.14", "marlin", "gpt-oss on sm_120 in 0.5.14 to 0.5.16"),
     ("mxfp4", False, "0.5.10", "triton_kernel", "gpt-oss on sm_120 in 0.5.10 to 0.5.13"),
 )
 
 
-def _moe_on_sm120(ask: Ask, weights: str) -> Decided:
+def _moe_on_sm120(ask: Ask, weights: str) -> Decided | None:
     for stored, dsv4, release, runner, why in MOE_ON_SM120:
         if stored == weights and (not dsv4 or ask("trait:attention") == "dsv4") and since(ask, release):
             return Decided(runner, why, Basis.OBSERVED)
-    return Decided("auto", "left to the quantization method when the layer is built")
+    return None
 
 
 def fp8_gemm(ask: Ask) -> Decided | None:

@@ -53,9 +53,20 @@ def means(seen: Looked) -> dict[str, object]:
     }
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(profiles())
 def test_importing_what_was_rendered_gives_the_same_server(made_up: MadeUp) -> None:
+    assert_same_server(made_up)
+
+
+@pytest.mark.soak
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(profiles())
+def test_importing_500_rendered_profiles_gives_the_same_servers(made_up: MadeUp) -> None:
+    assert_same_server(made_up)
+
+
+def assert_same_server(made_up: MadeUp) -> None:
     try:
         seen = looked(made_up.text)
     except Refused:

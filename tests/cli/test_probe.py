@@ -1,0 +1,81 @@
+"""`dsv4deploy probe`: names are checked before anything runs, and answers written before are shown."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = Path(sys.executable).parent / "dsv4deploy"
+DOCUMENT = {
+    "schema": "probe/1",
+    "at": "2026-12-01T10:00:00+00:00",
+    "device": "cuda",
+    "stack": {
+        "torch": "2.11.0+cu130",
+        "triton": "3.6.0",
+        "cuda": "13.0",
+        "sm": "9.0",
+        "gpus": [{"name": "NVIDIA H200", "sm": "9.0", "pcie": "5x16"}] * 2,
+        "links": {"GPU0-GPU1": "NV18"},
+    },
+    "seconds": 40,
+    "results": [
+        {
+            "name": "all-reduce",
+            "outcome": "ok",
+            "seconds": 4,
+            "ranks": 2,
+            "figures": {"payload_1024": {"bytes": 1024, "us": 20.0, "algorithm_gb_s": 0.05, "bus_gb_s": 0.05}},
+            "transport": ["P2P/CUMEM"],
+        },
+        {"name": "peer-write", "outcome": "ok", "seconds": 4},
+        {
+            "name": "capture-unjoined",
+            "outcome": "ok",
+            "seconds": 1,
+            "left": {"processes": [], "cards_mib": [0, 512]},
+        },
+    ],
+}
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = subprocess.run([COMMAND, "probe", *words], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_answers_are_shown_with_card_link_news_and_verdict(tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text(json.dumps(DOCUMENT))
+    code, out = run("--from", str(tmp_path / "answers.json"))
+    assert code == 0
+    assert "2 x NVIDIA H200 (sm 9.0, PCIe 5x16; GPU0-GPU1 NV18)" in out
+    assert "NV18: 450 GB/s one way" in out
+    assert "all-reduce went via P2P/CUMEM" in out
+    assert "news: capture-unjoined is ok; on the same stack" in out
+    assert "capture-unjoined left behind: processes [], MiB on cards [0, 512]" in out
+    assert "peer access: right" in out
+
+
+def test_json_is_the_document_itself(tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text(json.dumps(DOCUMENT))
+    _, out = run("--from", str(tmp_path / "answers.json"), "--format", "json")
+    assert json.loads(out) == DOCUMENT
+
+
+def test_a_misspelt_name_is_refused_with_the_one_that_was_meant() -> None:
+    code, out = run("al-reduce")
+    assert code == 2
+    assert "dsv4deploy probe all-reduce" in out
+
+
+def test_a_python_without_torch_is_named() -> None:
+    code, out = run("all-reduce", "--python", sys.executable)
+    assert code == 3
+    assert "has no torch" in out
+
+
+def test_a_file_that_is_no_answer_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text("{}")
+    code, out = run("--from", str(tmp_path / "answers.json"))
+    assert code == 3
+    assert "is no probe document" in out

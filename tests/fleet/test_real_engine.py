@@ -1,0 +1,73 @@
+"""The real SGLang on three nodes, on the CPU with a tiny random model: applied, changed, rolled back, stopped."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ground import PORT, Ground
+from testbed import Fleet, sh
+
+pytestmark = pytest.mark.fleet
+
+PROFILE = f"""
+name: flash
+engine: {{version: 0.5.23, venv: /opt/sglang/venv}}
+model: {{path: /opt/sglang/tiny, served_name: tiny}}
+server: {{port: {PORT}, host: 0.0.0.0}}
+service: {{user: root}}
+kernels: {{attention: torch_native, sampling: pytorch}}
+args: {{load-format: dummy, device: cpu, context-length: 512, max-total-tokens: 4096}}
+env: {{PYTHONPATH: /opt/sglang/stubs, HF_HUB_OFFLINE: "1"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine_fleet() -> Iterator[Fleet]:
+    if os.geteuid() != 0 or shutil.which("systemd-nspawn") is None:
+        pytest.skip("needs root and systemd-nspawn")
+    recipe = Path(__file__).parent / "sglang/layer.sh"
+    layer = sh("bash", recipe, timeout=1200).stdout.strip().splitlines()[-1]
+    fleet = Fleet("dsv4real")
+    try:
+        yield fleet.up(3, disk="512M", layers=[Path(layer)])
+    finally:
+        fleet.down()
+
+
+@pytest.fixture
+def ground(engine_fleet: Fleet, tmp_path: Path) -> Iterator[Ground]:
+    one = Ground(engine_fleet, tmp_path)
+    one.write(PROFILE)
+    yield one
+    one.clean()
+
+
+def completion(ground: Ground, node: str) -> str:
+    asked = json.dumps({"model": "tiny", "prompt": "a", "max_tokens": 4, "temperature": 0})
+    url = f"http://{ground.node(node).ip}:{PORT}/v1/completions"
+    with ground.fleet.net():
+        words = ["curl", "-s", "-m", "60", "-H", "Content-Type: application/json", "-d", asked, url]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    text: str = json.loads(done.stdout)["choices"][0]["text"]
+    return text
+
+
+def test_the_real_engine_is_applied_changed_rolled_back_and_stopped(ground: Ground) -> None:
+    ground.apply("--serial", "3")
+    for node in ("gpu01", "gpu02", "gpu03"):
+        assert completion(ground, node)
+    assert "No changes" in ground.run("apply")[1]
+    before = ground.words()
+    ground.apply("--limit", "gpu01", "--set", "args.max-total-tokens=2048")
+    assert ground.words()[-1] == "2048"
+    assert completion(ground, "gpu01")
+    code, out = ground.run("rollback", "--yes", "--limit", "gpu01")
+    assert code == 0, out
+    assert ground.words() == before
+    assert completion(ground, "gpu01")
+    assert ground.run("stop", "--limit", "gpu01")[0] == 0
+    assert ground.shell("systemctl show -P Result flash; pgrep -f '[s]glang' | wc -l") == "success\n0"

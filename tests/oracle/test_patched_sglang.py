@@ -1,0 +1,191 @@
+"""Patches on the real sglang package, from its wheels and from an editable install: laid, first in line, undone."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import toys
+from house import rendered
+
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.rim import bundles, kernels
+
+VERSIONS = ("0.5.23", "0.5.13.post1")
+FOLDER = Path(os.environ.get("DSV4DEPLOY_TEST_WHEELS", Path.home() / ".cache/dsv4deploy/wheels"))
+TARGET = "srt/layers/moe/utils.py"
+LINE = 'print("patched moe utils")\n'
+DIFF = """\
+--- a/python/sglang/{path}
++++ b/python/sglang/{path}
+@@ -1,1 +1,2 @@
++{line} {first}"""
+pytestmark = pytest.mark.oracle
+
+
+def pip(*words: str | Path, python: Path | None = None) -> str:
+    chosen = ["--python", str(python)] if python else []
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *chosen, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
+    """A version, its wheel, and a virtual environment into which pip installed it without dependencies."""
+    version: str = request.param
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    wheels = list(FOLDER.glob(f"sglang-{version}-*.whl"))
+    if not wheels:
+        pip("download", "--quiet", "--no-deps", "--dest", FOLDER, f"sglang=={version}")
+        wheels = list(FOLDER.glob(f"sglang-{version}-*.whl"))
+    engine = tmp_path_factory.mktemp("real") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", engine], check=True)
+    pip("install", "--quiet", "--no-deps", "--no-index", "--no-compile", wheels[0], python=engine / "bin/python")
+    return version, wheels[0], engine
+
+
+def overlay(project: Path, package: Path) -> None:
+    folder = project / "patches/lined"
+    (folder / "files" / TARGET).parent.mkdir(parents=True)
+    (folder / "files" / TARGET).write_text((package / TARGET).read_text() + LINE)
+    (folder / "patch.yaml").write_text(
+        f"name: lined\nsummary: prints a line\nkind: overlay\nfits: {{package: sglang, versions: '>=0.5.13,<0.6'}}\n"
+        f"files: [{{path: {TARGET}}}]\n"
+    )
+
+
+def diff(project: Path, package: Path) -> None:
+    first = (package / TARGET).read_text().splitlines(keepends=True)[0]
+    folder = project / "patches/diffed"
+    folder.mkdir(parents=True)
+    (folder / "lined.diff").write_text(DIFF.format(path=TARGET, line=LINE, first=first))
+    (folder / "patch.yaml").write_text(
+        "name: diffed\nsummary: prints a line\nkind: diff\nfits: {package: sglang, versions: '>=0.5.13,<0.6'}\n"
+        "diffs: [{file: lined.diff}]\n"
+    )
+
+
+def bundle(project: Path, engine: Path, version: str, patch: str, more: str = "") -> Path:
+    path = project / "profile.yaml"
+    path.write_text(
+        f"name: real\nengine: {{version: {version}, venv: {engine}}}\nmodel: {{path: /m}}\n"
+        f"service: {{supervisor: process}}\nkernels: {{patches: [{patch}]{more}}}\n"
+    )
+    bundles.write(rendered(path), project / "bundle")
+    return project / "bundle"
+
+
+def origin(engine: Path, shadow: Path | None, module: str = "sglang") -> str:
+    code = f"from importlib.util import find_spec; print(find_spec({module!r}).origin)"
+    environment = {"PYTHONPATH": str(shadow or ""), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [engine / "bin/python", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("patch", ["lined", "diffed"])
+def test_the_copy_comes_first_and_the_venv_keeps_every_byte(
+    patch: str, installed: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    version, _, engine = installed
+    package = toys.site(engine) / "sglang"
+    before = toys.fingerprint(engine)
+    (overlay if patch == "lined" else diff)(tmp_path, package)
+    made = bundle(tmp_path, engine, version, patch)
+    answer = kernels.act("install", made)
+    assert answer["packages"][0]["version"] == version
+    assert origin(engine, made / "shadow").startswith(str(made / "shadow"))
+    assert (made / "shadow/sglang" / TARGET).read_text().count(LINE) == 1
+    status = kernels.act("status", made)
+    assert status["fine"], status
+    assert not kernels.act("install", made)["changed"]
+    metadata = "from importlib.metadata import version; print(version('sglang'))"
+    environment = {"PYTHONPATH": str(made / "shadow")}
+    done = subprocess.run(
+        [engine / "bin/python", "-c", metadata], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == version
+    kernels.act("revert", made)
+    assert toys.fingerprint(engine) == before
+
+
+def test_a_forced_reinstall_is_seen_and_the_release_stays_patched(
+    installed: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    version, wheel, engine = installed
+    overlay(tmp_path, toys.site(engine) / "sglang")
+    made = bundle(tmp_path, engine, version, "lined")
+    kernels.act("install", made)
+    pip(
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+        "--force-reinstall",
+        wheel,
+        python=engine / "bin/python",
+    )
+    status = kernels.act("status", made)
+    assert (status["packages"][0]["state"], status["packages"][0]["told"]) == (
+        "changed",
+        "reinstalled in the venv since",
+    )
+    assert (status["patches"][0]["state"], status["others"]) == ("patched", [])
+    assert kernels.act("install", made)["changed"]
+    assert kernels.act("status", made)["fine"]
+
+
+def test_a_forced_reinstall_undoes_what_was_patched_in_place_and_status_says_so(
+    installed: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    version, wheel, engine = installed
+    before = toys.fingerprint(engine)
+    overlay(tmp_path, toys.site(engine) / "sglang")
+    made = bundle(tmp_path, engine, version, "lined", ", in_place: true")
+    kernels.act("install", made)
+    assert kernels.act("status", made)["fine"]
+    pip(
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+        "--force-reinstall",
+        wheel,
+        python=engine / "bin/python",
+    )
+    assert kernels.act("status", made)["patches"][0]["state"] == "overwritten by a reinstall"
+    kernels.act("revert", made)
+    assert toys.fingerprint(engine) == before
+
+
+def test_an_editable_install_is_won_over(installed: tuple[str, Path, Path], tmp_path: Path) -> None:
+    version, _, engine = installed
+    fork = tmp_path / "fork"
+    shutil.copytree(toys.site(engine) / "sglang", fork / "sglang", ignore=shutil.ignore_patterns("__pycache__"))
+    (fork / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        f'[project]\nname = "sglang"\nversion = "{version}"\n[tool.hatch.build.targets.wheel]\npackages = ["sglang"]\n'
+    )
+    other = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", other], check=True)
+    pip("install", "--quiet", "--no-deps", "--editable", fork, python=other / "bin/python")
+    assert origin(other, None).startswith(str(fork))
+    overlay(tmp_path, fork / "sglang")
+    made = bundle(tmp_path, other, version, "lined")
+    kernels.act("install", made)
+    assert origin(other, made / "shadow").startswith(str(made / "shadow"))
+    assert LINE not in (fork / "sglang" / TARGET).read_text()
+
+
+def test_one_byte_of_difference_is_refused(installed: tuple[str, Path, Path], tmp_path: Path) -> None:
+    version, _, engine = installed
+    diff(tmp_path, toys.site(engine) / "sglang")
+    text = (tmp_path / "patches/diffed/lined.diff").read_text()
+    (tmp_path / "patches/diffed/lined.diff").write_text(text[:-2] + "#\n")
+    with pytest.raises(Trouble, match=r"hunk 1 of python/sglang/.* does not fit"):
+        kernels.act("install", bundle(tmp_path, engine, version, "diffed"))
