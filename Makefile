@@ -17,8 +17,9 @@ $(READY): pyproject.toml
 	@$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --editable . --group dev
 	@touch $@
 
-test: $(READY) ## Run the tests
-	@$(VENV)/bin/python -m pytest $(ARGS)
+test: $(READY) ## Run the tests; with FLEET=1, as root on Debian, those on real systemd nodes too
+	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not fleet and not soak and not gpu" $(ARGS)
+	@$(if $(FLEET),$(VENV)/bin/python -m pytest -m fleet $(ARGS))
 
 lint: $(READY) ## Check format, lint and types
 	@$(VENV)/bin/ruff format --check .
