@@ -62,7 +62,7 @@ def fleet(options: ansible.Options, name: str | None, *, capacity: bool, only: S
     for node in nodes:
         event = told.get(node)
         if event is not None and event.kind is Kind.OK:
-            checkups[node] = Checkup.model_validate(event.answer)
+            checkups[node] = Checkup.model_validate(event.answer["checkup"])
         else:
             message = event.answer.get("msg") if event else None
             lost.append(f"{node}  {chosen}  {message or 'no answer'}")

@@ -78,6 +78,8 @@ class Deployment(Answer):
     running: Running | None = None
     unit: Unit | None = None
     http: int | None = None
+    stage: str | None = None
+    load: Mapping[str, float] = Field(default_factory=dict)
     start_seconds: tuple[float, ...] = ()
     manifest: Mapping[str, Any] = Field(default_factory=dict)
     texts: Mapping[str, str] = Field(default_factory=dict)

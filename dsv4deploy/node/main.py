@@ -162,12 +162,8 @@ def _check(place: Place, document: Answer) -> Answer:
         raise Trouble("no-release", f"{place.name} does not run here", "start it first")
     manifest = place.manifest(digest)
     request = asked_of(manifest, document, running["pid"], service.log(_CHECKED_LINES, running.get("invocation")))
-    return {
-        "changed": False,
-        "digest": digest,
-        "manifest": {key: manifest.get(key) for key in _TOLD},
-        **run_checks(request),
-    }
+    told = {key: manifest.get(key) for key in _TOLD}
+    return {"changed": False, "checkup": {"digest": digest, "manifest": told, **run_checks(request)}}
 
 
 def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], Answer]:

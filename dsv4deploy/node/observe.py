@@ -8,16 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from dsv4deploy.node import facts, kernels, procs, release, wait
+from dsv4deploy.node.checks import metrics
+from dsv4deploy.node.checks.target import OK, Target
 from dsv4deploy.node.files import text
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place, places, root_of
 from dsv4deploy.node.preflight import paths_of, preflight
+from dsv4deploy.node.signatures import Catalogue
+from dsv4deploy.node.story import Story
 from dsv4deploy.node.switch import service_of
 
 _STARTS = 3
 _SHOWN = ("name", "digest", "engine", "endpoint", "files", "service", "devices", "argv", "environment")
 _TEXT_BYTES = 1 << 16
 _HISTORY = 20
+_LOG_LINES = 5000
+_METRICS_S = 5
 
 
 def observe(document: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +99,26 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
     ):
         running["as_written"] = False
     answer["http"] = wait.health(manifest["endpoint"]) if answer["running"] else None
+    if answer["running"]:
+        serves = answer["http"] == OK
+        answer["stage"] = "serve" if serves else stage_of(service.log(_LOG_LINES, answer["running"]["invocation"]))
+        answer["load"] = load_of(manifest) if serves and wanted is None else {}
     return answer
+
+
+def stage_of(lines: list[str]) -> str:
+    """How far the start has come that wrote these lines."""
+    story = Story(Catalogue({"signatures": []}))
+    story.feed("\n".join(lines))
+    story.close()
+    return str(story.stage)
+
+
+def load_of(manifest: dict[str, Any]) -> dict[str, float]:
+    """What the server says of its load, if it has metrics: `tok_s`, `running`, `queue`, `kv_use`."""
+    target = Target({**manifest["endpoint"], "timeout_s": _METRICS_S})
+    answer = target.ask("/metrics")
+    return metrics.shown(metrics.parsed(answer.body)) if answer.status == OK else {}
 
 
 def _texts(place: Place, manifest: dict[str, Any]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dsv4deploy.model.mark import Mark
 from dsv4deploy.model.observed import Deployment
 
 _SHORT = 12
@@ -20,8 +21,8 @@ def state(has: Deployment) -> str:
     return "ready" if has.http == _HEALTHY else "starting"
 
 
-def status(found: Sequence[tuple[str, str, Deployment]]) -> str:
-    """One line for each deployment, and one for each thing that is not as it should be."""
+def status(found: Sequence[tuple[str, str, Deployment]], marks: Sequence[Mark] = ()) -> str:
+    """One line for each deployment, and one for each thing that is not as it should be, the newest mark included."""
     if not found:
         return "Nothing is deployed.\n"
     lines = []
@@ -29,14 +30,35 @@ def status(found: Sequence[tuple[str, str, Deployment]]) -> str:
         release = f"release {has.current[:_SHORT]}" if has.current else ""
         process = f"pid {has.running.pid}" if has.running else ""
         http = f"/health {has.http}" if has.http else ""
+        stage = f"at {has.stage}" if has.running and has.stage not in {None, "serve"} else ""
         restarts = f"{has.unit.restarts} restarts" if has.unit and has.unit.restarts else ""
-        lines.append("  ".join(word for word in (node, name, state(has), release, process, http, restarts) if word))
+        lines.append(
+            "  ".join(word for word in (node, name, state(has), release, process, http, stage, restarts) if word)
+        )
+        if has.load:
+            lines.append(f"  {_load(has.load)}")
         lines += [f"  ~ {one.path}: {one.what}" for one in has.drift]
         if has.running and has.running.as_written is False:
             lines.append("  ~ process: what runs is not what the files say")
         if has.lock:
             lines.append(f"  {has.lock.who} applies here since {has.lock.since}")
+        lines += _newest(node, name, marks)
     return "\n".join(lines) + "\n"
+
+
+def _load(load: Mapping[str, float]) -> str:
+    words = {"tok_s": "{:.1f} tok/s", "running": "{:.0f} running", "queue": "{:.0f} waiting"}
+    told = [form.format(load[key]) for key, form in words.items() if key in load]
+    return ", ".join([*told, *([f"KV {load['kv_use']:.0%} full"] if "kv_use" in load else [])])
+
+
+def _newest(node: str, name: str, marks: Sequence[Mark]) -> list[str]:
+    """The mark that was seen last on this node for this deployment."""
+    seen = [(one.at, mark) for mark in marks if mark.name == name for one in mark.sightings if one.node == node]
+    if not seen:
+        return []
+    at, mark = max(seen, key=lambda one: one[0])
+    return [f"  last mark: {mark.id} ({at[:10]}{', retired' if mark.retired else ''})"]
 
 
 def history(told: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,7 +1,7 @@
 """What failed once is not paid for twice: rolled back, marked, refused, and let through where the stack is another."""
 
 import pytest
-from ground import Ground, profile
+from ground import PORT, Ground, profile
 
 pytestmark = pytest.mark.fleet
 
@@ -14,7 +14,7 @@ def test_a_combination_that_failed_is_undone_marked_and_refused_until_something_
     ground: Ground,
 ) -> None:
     ground.write(
-        profile(**SECRET).replace("{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},")
+        profile("flash", PORT, **SECRET).replace("{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},")
     )
     ground.apply("--limit", "gpu01")
     first = ground.release()

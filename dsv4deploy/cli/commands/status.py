@@ -23,8 +23,9 @@ def command(
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
+    from pathlib import Path
 
-    from dsv4deploy.cli import fleet, serving
+    from dsv4deploy.cli import fleet, house, serving
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.views import serving as view
 
@@ -44,7 +45,9 @@ def command(
         named = [{"name": one, **state} for (_, one, _), state in zip(found, states, strict=True)]
         sys.stdout.write(serving.machine("status/1", {"deployments": named, "unreachable": lost}))
     else:
-        sys.stdout.write(view.status(found) + "".join(f"{line}\n" for line in lost))
+        sys.stdout.write(
+            view.status(found, [mark for _, mark in house.marks_of(Path())]) + "".join(f"{line}\n" for line in lost)
+        )
     if lost:
         return Exit.APPLY_FAILED
     return Exit.FINE if all(view.state(has) == "ready" for _, _, has in found) else Exit.FOUND

@@ -30,7 +30,7 @@ def judge(info: Any, argv: list[str]) -> Finding:  # noqa: ANN401 (what a server
         return Finding("unknown", "what it answered is no JSON object")
     asked = wanted(argv)
     missed = [
-        f"{name} is {told(info[name])}, asked for: {told(words)}"
+        f"{name} is {told(info[name])}, asked for: {told(words) if words else 'on'}"
         for name, words in asked.items()
         if name in info and not agrees(words, info[name])
     ]
@@ -51,7 +51,7 @@ def silently(info: Any, argv: list[str], defaults: dict[str, Any]) -> list[str]:
         if name in info
         and name not in asked
         and not _NOT_COMPARED.fullmatch(name)
-        and info[name] != default
+        and not _same(info[name], default)
         and not isinstance(info[name], dict)
     ]
 
@@ -86,10 +86,14 @@ def agrees(words: list[str], value: Any) -> bool:  # noqa: ANN401 (any JSON)
     return str(value) == word or _as_json(words) == value or _as_json([str(value)]) == _as_json(words) is not None
 
 
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 (any JSON)
+    return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
+
+
 def told(value: Any) -> str:  # noqa: ANN401 (any JSON)
     """A value as a person reads it."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return " ".join(value) or "on"
+        return " ".join(value) or "nothing"
     return json.dumps(value)
 
 
