@@ -44,6 +44,12 @@ def max_connections(_: Ask) -> Decided:
     return Decided("8", "SGLang always overwrites it")
 
 
+def enable_torch_compile(ask: Ask) -> Decided:
+    """SGLANG_ENABLE_TORCH_COMPILE."""
+    value = "1" if ask("written:enable_torch_compile") else "0"
+    return Decided(value, "SGLang always overwrites it with what --enable-torch-compile says", Basis.OBSERVED)
+
+
 def cumem(ask: Ask) -> Decided | None:
     """NCCL_CUMEM_ENABLE."""
     if ask("written:enable_symm_mem"):
@@ -79,6 +85,7 @@ def deterministic(name: str, value: str) -> Resolver:
 RESOLVERS: Mapping[str, Resolver] = {
     **{f"env:{name}": on_sm120(name) for name in DSV4_ON_SM120},
     "env:CUDA_DEVICE_MAX_CONNECTIONS": max_connections,
+    "env:SGLANG_ENABLE_TORCH_COMPILE": enable_torch_compile,
     "env:NCCL_CUMEM_ENABLE": cumem,
     "env:NCCL_NVLS_ENABLE": nvls,
     "env:NCCL_GRAPH_REGISTER": graph_register,
