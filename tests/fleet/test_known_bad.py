@@ -14,7 +14,9 @@ def test_a_combination_that_failed_is_undone_marked_and_refused_until_something_
     ground: Ground,
 ) -> None:
     ground.write(
-        profile("flash", PORT, **SECRET).replace("{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},")
+        profile("flash", PORT, **SECRET).replace(
+            "{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},"
+        )
     )
     ground.apply("--limit", "gpu01")
     first = ground.release()
