@@ -11,6 +11,7 @@ from pathlib import Path
 from dsv4deploy.cli.app import GROUPS, command_names
 from dsv4deploy.cli.reference import command_page
 from dsv4deploy.model.error_class import ERROR_CLASSES
+from dsv4deploy.model.launch_error_class import LAUNCH_CLASSES, SCRIPT_CLASSES, TOLD_CLASSES
 from dsv4deploy.source.rulebook import catalogue, families
 from dsv4deploy.views import errors
 from dsv4deploy.views.profile_reference import page as profile_page
@@ -39,9 +40,15 @@ def rules() -> str:
     return rules_page(catalogue(), families())
 
 
+ERROR_ROOMS = {
+    "In the writing of a profile": ("yaml", ERROR_CLASSES.values()),
+    "In what an engine version takes": ("yaml", LAUNCH_CLASSES.values()),
+    "In launch scripts": ("bash", SCRIPT_CLASSES.values()),
+    "With files, facts and patches": ("yaml", TOLD_CLASSES.values()),
+}
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/profile.md": profile_page,
-    "docs/reference/errors.md": lambda: errors.page(ERROR_CLASSES.values()),
+    "docs/reference/errors.md": lambda: errors.page(ERROR_ROOMS),
     "docs/reference/commands.md": commands,
     "docs/reference/rules.md": rules,
     "examples/profile.schema.json": lambda: json.dumps(profile_schema(), indent=2, ensure_ascii=False) + "\n",

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
-from dsv4deploy.model.document import Document, Merged, Sources, Tree
+from dsv4deploy.model.document import Document, Merged, Tree
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import UnknownVersionError
-from dsv4deploy.model.launch import Launch
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
@@ -33,6 +32,7 @@ from dsv4deploy.stages.memory import account_of
 from dsv4deploy.stages.patching import patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
+from dsv4deploy.stages.seen import Seen
 from dsv4deploy.stages.variable_check import variable_diagnostics
 
 _LONGEST_CHAIN = 16
@@ -95,23 +95,10 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One start of the engine, looked at from all sides."""
-
-    launch: Launch
-    sources: Sources
-    facts: Facts
-    effective: Effective
-    report: Report
-    memory: Account
-
-
-@dataclass(frozen=True, slots=True)
 class Looked(Seen):
     """One profile, looked at from all sides."""
 
     profile: Profile
-    catalogue: Catalogue
     patches: tuple[Patch, ...] = ()
 
     @property
@@ -145,7 +132,9 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}
-    looked = Looked(lowered.launch, sources, facts, settled, report, memory, profile, catalogue, laid.patches)
+    looked = Looked(
+        lowered.launch, lowered.words, catalogue, sources, facts, settled, report, memory, profile, laid.patches
+    )
     return _remembered(looked, knowledge.marks, asked)
 
 
@@ -174,7 +163,7 @@ def looked_at_script(
     start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked)
     settled, report, memory = _judged(start, knowledge)
     report = replace(report, diagnostics=(*remarks(read, command), *report.diagnostics))
-    return Seen(lowered.launch, read.sources, facts, settled, report, memory)
+    return Seen(lowered.launch, lowered.words, catalogue, read.sources, facts, settled, report, memory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,6 @@
 """What a name means, wherever in the house it is known: rules, error classes, keys of the profile, flags."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.trouble import Exit, Trouble
@@ -26,37 +24,18 @@ def explained(name: str, own: Path | None) -> str:
 
 def _class(name: str) -> str | None:
     from dsv4deploy.model.error_class import ERROR_CLASSES
+    from dsv4deploy.model.launch_error_class import LAUNCH_CLASSES, SCRIPT_CLASSES, TOLD_CLASSES
     from dsv4deploy.views.errors import text
 
-    return text(ERROR_CLASSES[name]) if name in ERROR_CLASSES else None
+    classes = {**ERROR_CLASSES, **LAUNCH_CLASSES, **SCRIPT_CLASSES, **TOLD_CLASSES}
+    return text(classes[name]) if name in classes else None
 
 
 def _key(name: str) -> str | None:
     """The key path of a profile, `cuda_graph.decode.max_bs`."""
-    from dsv4deploy.views.schema import profile_schema
+    from dsv4deploy.views.profile_reference import described
 
-    schema: Mapping[str, Any] = profile_schema()
-    found: Mapping[str, Any] | None = schema
-    for part in name.split("."):
-        found = _inner(found, schema).get("properties", {}).get(part) if found else None
-    if not found:
-        return None
-    inner = _inner(found, schema)
-    below = "".join(f"  {key}: {_said(value)}\n" for key, value in inner.get("properties", {}).items())
-    return f"{name}: {_said(found) or _said(inner)}\n{below}"
-
-
-def _inner(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a reference or the first of several shapes stands for."""
-    for shape in (node, *node.get("anyOf", ())):
-        if "$ref" in shape:
-            inner: Mapping[str, Any] = schema["$defs"][shape["$ref"].rpartition("/")[2]]
-            return inner
-    return node
-
-
-def _said(node: Mapping[str, Any]) -> str:
-    return str(node.get("description", ""))
+    return described(name)
 
 
 def _flag(name: str, rules: list[str]) -> str:

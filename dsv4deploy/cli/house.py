@@ -1,8 +1,10 @@
 """Builds what commands work with from this machine: files, knowledge, the day, the terminal."""
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.facts_document import FactsDocument, read_facts
 from dsv4deploy.source.rulebook import catalogue, rulebook
 from dsv4deploy.stages.check import Waiver
+from dsv4deploy.stages.seen import Seen
 from dsv4deploy.views import machine, terminal
 
 
@@ -63,6 +66,15 @@ def facts_document(path: Path) -> FactsDocument:
     if Report(read.diagnostics).blocks:
         raise Refused(read.diagnostics, document.sources)
     return read
+
+
+def with_engine(seen: Seen, python: Path) -> Report:
+    """The report on `seen`, and what the SGLang beside `python` says to it."""
+    from dsv4deploy.rim.engine_python import ask
+    from dsv4deploy.stages.engine_verdict import second_opinion
+
+    told = second_opinion(seen, functools.partial(ask, python))
+    return replace(seen.report, diagnostics=(*seen.report.diagnostics, *told))
 
 
 def show(report: Report, sources: Sources, *, as_json: bool, fine: str) -> int:

@@ -14,23 +14,24 @@ class ErrorClass:
     Attributes:
         slug: what stands in the brackets of `error[...]`.
         meaning: what is wrong and why it is not let pass.
-        wrong: lines of a profile that have it; a byte that is not UTF-8 is half a surrogate pair.
+        wrong: lines of a profile that have it, empty if it takes more than lines; a byte that is not UTF-8 is half a surrogate pair.
         right: the same lines without it.
         words: what is typed behind `validate profile.yaml`, where the mistake needs that.
     """
 
     slug: str
     meaning: str
-    wrong: str
-    right: str
+    wrong: str = ""
+    right: str = ""
     words: tuple[str, ...] = ()
 
 
-def _classes(*classes: ErrorClass) -> Mapping[str, ErrorClass]:
+def by_slug(*classes: ErrorClass) -> Mapping[str, ErrorClass]:
+    """The classes by their slugs, in their order."""
     return {one.slug: one for one in classes}
 
 
-ERROR_CLASSES = _classes(
+ERROR_CLASSES = by_slug(
     ErrorClass(
         "yaml-syntax",
         "The text is not YAML: nothing after this place can be understood. Tabs cannot indent.",

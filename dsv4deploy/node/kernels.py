@@ -148,6 +148,7 @@ def _status_of_shadow(patches: PatchSet, release: Path) -> dict[str, Any]:
         "patches": found,
         "packages": packages,
         "others": others,
+        "extensions": state["extensions"],
     }
 
 

@@ -15,16 +15,15 @@ from dsv4deploy.node.trouble import Trouble
 
 # An apply shows up on the node at least every 20 s; one not seen for so long has lost its controller.
 FORGOTTEN_S = 60.0
-_WAIT_S = 20.0
 
 
 @contextlib.contextmanager
-def held(place: Place, document: dict[str, Any]) -> Iterator[None]:
+def held(place: Place, document: dict[str, Any], patience_s: float = 20.0) -> Iterator[None]:
     """Hold the deployment for this run, and for the apply that the request's `holder` speaks of.
 
     `holder`: `{"token", "who", "gone": [tokens]}`; `gone` are tokens whose controller the caller knows to be dead.
     The kernel frees a run whose process died; an apply is free once it ended, was not seen for `FORGOTTEN_S`, began
-    before the last boot, or is known to be gone.
+    before the last boot, or is known to be gone. Another run is waited for, for `patience_s` seconds.
 
     Raises:
         Trouble: somebody else works here.
@@ -32,7 +31,7 @@ def held(place: Place, document: dict[str, Any]) -> Iterator[None]:
     place.folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(str(place.lock), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        _exclusively(handle, place)
+        _exclusively(handle, place, patience_s)
         _claim(handle, place, document.get("holder") or {})
         yield
     finally:
@@ -58,8 +57,8 @@ def let_go(place: Place, document: dict[str, Any]) -> None:
             source.truncate(0)
 
 
-def _exclusively(handle: int, place: Place) -> None:
-    end = time.monotonic() + _WAIT_S
+def _exclusively(handle: int, place: Place, patience_s: float) -> None:
+    end = time.monotonic() + patience_s
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

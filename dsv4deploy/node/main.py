@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 from dsv4deploy.node import kernels, release, support, switch
+from dsv4deploy.node.checks import patches
 from dsv4deploy.node.checks.every import asked_of
 from dsv4deploy.node.checks.every import run as run_checks
+from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
@@ -28,8 +30,7 @@ from dsv4deploy.node.wait import wait
 
 Answer = Dict[str, Any]
 _POLL_S = 1.0
-_CHECKED_LINES = 20000
-_TOLD = ("name", "digest", "engine", "model", "argv", "profile")
+_RESTORE_S = 600.0
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -78,7 +79,8 @@ def _rollback(place: Place, document: Answer) -> Answer:
 
 
 def _restore(place: Place, document: Answer) -> Answer:
-    with held(place, document):
+    # The watch may be restoring already, and that takes as long as the server takes to stop.
+    with held(place, document, _RESTORE_S):
         answer = switch.restore(place, str(document.get("why") or "asked for"))
         if not answer["changed"] or not answer["to"]:
             let_go(place, document)
@@ -96,6 +98,8 @@ def _wait(place: Place, document: Answer) -> Answer:
     manifest = place.manifest(digest)
     found = wait(place, switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
     answer: Answer = {"changed": False, "digest": digest, **found}
+    if found["state"] == "stopped-by-us" and document.get("confirm"):
+        answer.update({"state": "failed", "class": None, "root": switch.LATE})
     if found["state"] == "ready" and document.get("confirm"):
         with held(place, document):
             told = {**document, "digest": document.get("digest") or digest, "invocation": found["invocation"]}
@@ -174,6 +178,19 @@ def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer],
     return asked
 
 
+def _verify_patches(place: Place, document: Answer) -> Answer:
+    """What the interpreter imports; if the release runs, also what its log and its own account show."""
+    answer = _patches(kernels.verify)(place, document)
+    service = switch.current_service(place)
+    running = service.running() if service else None
+    if service is None or running is None or answer["digest"] != place.current():
+        return answer
+    manifest = place.manifest(answer["digest"])
+    lines = service.log(_CHECKED_LINES, running["invocation"])
+    shown = patches.shown(Target(asked_of(manifest, {}, running["pid"], lines)))
+    return {**answer, "running": shown, "fine": answer["fine"] and not any(one["active"] is False for one in shown)}
+
+
 def _revert_patches(place: Place, document: Answer) -> Answer:
     """Undo the patches of a stopped release."""
     with held(place, document):
@@ -206,7 +223,7 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "check": _check,
     "bundle": _support,
     "patches-status": _patches(kernels.status),
-    "patches-verify": _patches(kernels.verify),
+    "patches-verify": _verify_patches,
     "patches-revert": _revert_patches,
 }
 

@@ -21,6 +21,7 @@ from dsv4deploy.node.trouble import Trouble
 _LOG_BYTES = 64 << 20
 _BURST, _WINDOW_S = 3, 3600.0
 _PAUSE_S = 5.0
+_TRIAL_DRAIN_S = 15.0  # nobody uses a release on trial, so that there is nothing to drain
 # As under systemd, nothing of the session that applies leaks into the server.
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TZ", "XDG_CACHE_HOME")
 
@@ -76,6 +77,8 @@ class Keeper:
         if procs.alive(known["pid"], known["start"]):
             procs.send(known["pid"], signal.SIGTERM)
         limit = float(manifest.get("service", {}).get("stop_timeout_s") or 90)
+        if known["release"] == (self.place.pending() or {}).get("to"):
+            limit = min(limit, _TRIAL_DRAIN_S)
         for one in procs.gone(family, limit):
             procs.send(one.pid, signal.SIGKILL)
         left = procs.gone(family, 10)

@@ -69,23 +69,31 @@ def imported(release: Path, manifest: dict[str, Any], folders: Mapping[str, Path
     return [_judged(proof, said, folders[proof["package"]]) for proof, said in zip(proofs, answers)]
 
 
-def active(proofs: Sequence[Mapping[str, Any]], lines: Sequence[str], info: Mapping[str, Any] | None) -> list[Any]:
+def active(
+    proofs: Sequence[Mapping[str, Any]], lines: Sequence[str] | None, info: Mapping[str, Any] | None
+) -> list[Any]:
     """What the running server shows of each patch: `active` is None where nothing is declared or could be asked.
 
-    `lines` is the log of this start, `info` what `/server_info` answered, None if it was not asked.
+    `lines` is the log of this start, `info` what `/server_info` answered; None if they could not be had.
     """
     answers = []
     for one in proofs:
         said: list[tuple[bool | None, str]] = []
         if one.get("log"):
-            found = next((line for line in lines if one["log"] in line), None)
-            said.append((found is not None, found or f"the log does not say `{one['log']}`"))
+            said.append(_line(one["log"], lines))
         if one.get("server_info"):
             said.append(_field(one["server_info"], info))
         known = [good for good, _ in said if good is not None]
         told = "; ".join(words for _, words in said) or "unknown: the patch declares no running proof"
         answers.append({"patch": one["patch"], "active": all(known) if known else None, "told": told})
     return answers
+
+
+def _line(wanted: str, lines: Sequence[str] | None) -> tuple[bool | None, str]:
+    if lines is None:
+        return None, "unknown: there is no log to read from here"
+    found = next((line for line in lines if wanted in line), None)
+    return found is not None, found or f"the log does not say `{wanted}`"
 
 
 def _field(wanted: Mapping[str, Any], info: Mapping[str, Any] | None) -> tuple[bool | None, str]:

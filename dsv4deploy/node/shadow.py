@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ from dsv4deploy.node.venv import Package, Venv, run
 NAME = "shadow"
 STATE = ".dsv4deploy.json"
 _CACHES = "__pycache__"
+_ABI = re.compile(r"\.(cpython-[^./]+)\.so$")
 
 _FIND = """
 import json, sys
@@ -134,7 +136,7 @@ def _key(patches: PatchSet, venv: Venv) -> str:
 
 def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, Any]:
     fresh.mkdir(mode=0o755)
-    packages = _wheels(patches, venv, fresh)
+    packages = _wheels(patches, fresh)
     for package in venv.packages.values():
         if not (fresh / package.name).exists():
             packages.append(_copy(package, fresh))
@@ -146,6 +148,7 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
         "python": patches.python,
         "front": front,
         "packages": packages,
+        "extensions": _extensions(patches, venv, fresh),
         "patched": {one.path: {"patch": one.patch, "before": one.before, "after": one.after} for one in changes},
         "files": {path: _digest(fresh / path) for path in sorted(walk(fresh))},
     }
@@ -154,14 +157,13 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
     return state
 
 
-def _wheels(patches: PatchSet, venv: Venv, fresh: Path) -> list[dict[str, Any]]:
+def _wheels(patches: PatchSet, fresh: Path) -> list[dict[str, Any]]:
     answers = []
     for entry in (one for one in patches.entries if one["kind"] == "wheel"):
         began = time.monotonic()
         data = patches.part(entry, entry["parts"][0]["name"])
         room(fresh, 4 * len(data))
         laid = wheel.unpack(data, fresh)
-        known = _archs_fit(patches, entry, fresh, laid)
         answers.append(
             {
                 "name": entry["package"],
@@ -169,23 +171,40 @@ def _wheels(patches: PatchSet, venv: Venv, fresh: Path) -> list[dict[str, Any]]:
                 "files": len(laid),
                 "bytes": sum((fresh / path).stat().st_size for path in laid),
                 "seconds": round(time.monotonic() - began, 2),
-                "archs": known,
                 "left_out": wheel.left_out(data),
             }
         )
     return answers
 
 
-def _archs_fit(patches: PatchSet, entry: dict[str, Any], fresh: Path, laid: list[str]) -> list[str] | str:
-    compiled = [archs(fresh / path) for path in laid if path.endswith(".so")]
-    if any(one is None for one in compiled):
-        return "unknown: cuobjdump is not on this node"
-    found = sorted({one for some in compiled for one in some or []})
-    if found and patches.arch and not runs_on(found, patches.arch):
-        raise Trouble(
-            "patch-misfit", f"patch {entry['name']}: its code is for {', '.join(found)}, the cards are {patches.arch}"
-        )
+def _extensions(patches: PatchSet, venv: Venv, fresh: Path) -> dict[str, list[str] | str]:
+    """The compiled extensions that the patches brought, each with the cards that its code is for, as far as known.
+
+    Raises:
+        Trouble: one is for another Python, or none of its code runs on the cards.
+    """
+    found: dict[str, list[str] | str] = {}
+    for entry in patches.entries:
+        for path in _compiled(patches, entry):
+            tag = _ABI.search(path)
+            if tag and tag[1] != venv.soabi:
+                raise Trouble(
+                    "patch-misfit", f"patch {entry['name']}: {path} is for {tag[1]}, the venv is {venv.soabi}"
+                )
+            known = archs(fresh / path)
+            if known and patches.arch and not runs_on(known, patches.arch):
+                cards = f"its code is for {', '.join(known)}, the cards are {patches.arch}"
+                raise Trouble("patch-misfit", f"patch {entry['name']}: {path}: {cards}")
+            found[path] = "unknown: cuobjdump is not on this node" if known is None else known
     return found
+
+
+def _compiled(patches: PatchSet, entry: dict[str, Any]) -> list[str]:
+    if entry["kind"] == "wheel":
+        laid = wheel.contents(patches.part(entry, entry["parts"][0]["name"]))
+    else:
+        laid = [f"{entry['package']}/{part['target']}" for part in entry["parts"] if part["target"]]
+    return [path for path in laid if path.endswith(".so")]
 
 
 def _copy(package: Package, fresh: Path) -> dict[str, Any]:

@@ -30,8 +30,10 @@ _PROPERTIES = [
 ]
 _TRIAL = """\
 # Written by dsv4deploy: the first start of a release is judged, so nothing starts it again behind the judge's back.
+# Nobody uses it yet, so that there is nothing to drain.
 [Service]
 Restart=no
+TimeoutStopSec=15
 """
 _WATCH = """\
 # Written by dsv4deploy: brings back the previous release of {name} unless the new one is confirmed in time.

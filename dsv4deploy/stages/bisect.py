@@ -92,7 +92,7 @@ def next_step(question: Question, trials: Sequence[Trial]) -> Next | Culprit:
     allowed = question.wrong / (len(question.sizes) + 1)
     while True:
         order = _ordered(question, found, candidates, suspects)
-        level = _Level(found, order, _normal(sizes))
+        level = _Level(found, order, tuple(_normal(sizes)))
         belief = _belief(question, level, trials)
         best = max(range(len(belief)), key=belief.__getitem__)
         if belief[best] < 1 - allowed:

@@ -10,7 +10,7 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.rule import Condition, Found, Missing, Rule
+from dsv4deploy.model.rule import Condition, Found, Missing, Rule, known
 from dsv4deploy.stages.effective import effective as settle
 from dsv4deploy.stages.levels import MILDER, level
 from dsv4deploy.stages.releases import FLAGS, SPELLINGS, version, within
@@ -73,7 +73,7 @@ def check(
         else:
             if what is None:
                 continue
-            told = _diagnostic(rule, what, situation)
+            told = _of_a_patched_build(rule, _diagnostic(rule, what, situation), situation)
             if given := _provided(rule, situation):
                 provided.append(Waived(told, f"{given.by or 'the build'} provides it: {given.because}"))
             else:
@@ -82,6 +82,14 @@ def check(
     found += [one for one in beside if one.rule not in said]
     report = _waive(found, tuple(unknown), waivers, today, len(living))
     return replace(report, waived=(*report.waived, *provided))
+
+
+def _of_a_patched_build(rule: Rule, found: Diagnostic, situation: Situation) -> Diagnostic:
+    """A finding about the stock engine on a build that is known to be patched: a step milder, and said."""
+    if not rule.stock or not known(situation.ask, "fact:engine_patched"):
+        return found
+    doubt = "this is known of the stock engine; the build is patched, and does not say that it provides this"
+    return replace(found, level=MILDER[found.level], evidence=(*found.evidence, doubt))
 
 
 def _by_name(situation: Situation) -> Situation | None:

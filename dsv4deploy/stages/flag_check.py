@@ -1,6 +1,6 @@
 """Turns what is wrong with argument words and the values behind them into diagnostics."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import singledispatch
 
@@ -13,7 +13,6 @@ from dsv4deploy.model.argv import (
     MissingFlag,
     MissingValue,
     OtherVersionFlag,
-    Parsed,
     RefusedFlag,
     StrayWord,
     UnexpectedValue,
@@ -296,31 +295,3 @@ def _outdated(flag: Flag, setting: Setting) -> Diagnostic | None:
         evidence=("enforced: the engine says so when it starts",),
         remedy=f"write {flag.successor}" if flag.successor else "remove it",
     )
-
-
-def shadowed_diagnostics(parsed: Parsed, place: Callable[[int], Place | None]) -> tuple[Diagnostic, ...]:
-    """One warning for each flag whose value is lost because the same thing is written again; `place` is by word."""
-    found = []
-    for lost in parsed.shadowed:
-        kept = parsed.given[lost.flag.dest]
-        message = (
-            f"{lost.spelling} is written again later, so that {_value(lost.value)} is lost to {_value(kept.value)}"
-        )
-        found.append(
-            Diagnostic(
-                "shadowed-flag",
-                Level.NOTE if lost.value == kept.value else Level.WARNING,
-                message,
-                (lost.flag.name,),
-                place(lost.words[0]),
-                "has no effect",
-                effect="the last one counts, without a word",
-                evidence=("enforced: argparse keeps the last value",),
-                remedy="keep the one that is meant",
-            )
-        )
-    return tuple(found)
-
-
-def _value(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

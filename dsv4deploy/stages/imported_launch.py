@@ -73,6 +73,7 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
         Launch(version, settings, variables),
         tuple(told),
         tuple((error, _place(error, known.words) or place) for error in errors),
+        None if known.unknown else tuple(word.text for word in known.words),
     )
 
 

@@ -29,6 +29,8 @@ class Lowered:
     diagnostics: tuple[Diagnostic, ...]
     # Errors of the argument words, each with the place of the value that it is about.
     errors: tuple[tuple[ArgvError, Place | None], ...]
+    # The argument words as they were written; None if some of them are not known.
+    words: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class _Lowering:
     def lowered(self, engine: Engine) -> Lowered:
         """Read all words as the engine would, and give each value its place back."""
         owners = [said for said in self.said for _ in said.words]
-        parsed = parse([word for said in self.said for word in said.words], self.catalogue, self.history)
+        words = tuple(word for said in self.said for word in said.words)
+        parsed = parse(words, self.catalogue, self.history)
         settings = dict(self.settings)
         for given in sorted((*parsed.given.values(), *parsed.shadowed), key=lambda given: given.words):
             setting = self._setting(given, owners[given.words[0]].path)
@@ -117,7 +120,7 @@ class _Lowering:
         errors = tuple(
             (error, self._place(owners[error.words[0]].path if error.words else ())) for error in parsed.errors
         )
-        return Lowered(launch, tuple(self.diagnostics), errors)
+        return Lowered(launch, tuple(self.diagnostics), errors, words)
 
     def _setting(self, given: Given, path: KeyPath) -> Setting:
         flag = given.flag

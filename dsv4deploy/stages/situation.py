@@ -64,6 +64,7 @@ class Situation:
         self.profile = profile or {}
         self.version = launch.version or facts.engine_version
         self._known: dict[str, Any] = {}
+        self._missing: dict[str, tuple[str, ...]] = {}
         self._kinds: Mapping[str, Callable[[str], Any]] = {
             "setting": self._setting, "written": self.written, "env": self._variable, "fact": self._fact,
             "trait": self._trait, "profile": self.profile.get,
@@ -76,15 +77,16 @@ class Situation:
             Missing: the answer depends on facts that are not known.
             KeyError: no fact or trait has this name.
         """
-        if subject not in self._known:
-            kind, _, name = subject.partition(":")
-            try:
-                self._known[subject] = self._kinds[kind](name)
-            except Missing as missing:
-                self._known[subject] = missing
-        answer = self._known[subject]
-        if isinstance(answer, Missing):
-            raise answer
+        if subject in self._known:
+            return self._known[subject]
+        if subject in self._missing:
+            raise Missing(*self._missing[subject])
+        kind, _, name = subject.partition(":")
+        try:
+            answer = self._known[subject] = self._kinds[kind](name)
+        except Missing as missing:
+            self._missing[subject] = missing.needs
+            raise
         return answer
 
     def written(self, key: str) -> Json:

@@ -105,6 +105,21 @@ def weights(ask: Ask) -> str:
     return str(method)
 
 
+# The blocks of the FP8 checkpoints that these families were published in.
+BLOCKS: Final = {"deepseek-v3": 128, "deepseek-v3.2": 128, "deepseek-v4": 128, "minimax-m2": 128}
+
+
+def block(ask: Ask) -> int:
+    """How many rows of a weight share a scale: as the checkpoint says, else as its family was published."""
+    said = known(ask, "fact:model.weight_block_size")
+    if said:
+        return int(said[0])
+    published = BLOCKS.get(str(known(ask, "trait:family")))
+    if published is None:
+        raise Missing("model.weight_block_size")
+    return published
+
+
 def world(ask: Ask) -> int:
     """How many GPUs one engine takes over all its nodes."""
     return int(ask("setting:tp_size")) * int(ask("setting:pp_size"))
@@ -180,6 +195,7 @@ TRAITS: Mapping[str, Callable[[Ask], Any]] = {
     "family": family,
     "attention": attention,
     "weights": weights,
+    "block": block,
     "world": world,
     "devices": devices,
     "attention_groups": attention_groups,

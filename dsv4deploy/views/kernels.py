@@ -49,5 +49,10 @@ def _status(answer: Answer, head: str) -> Iterator[str]:
         told = f": {package['told']}" if package["told"] else ""
         yield f"  {package['name']} {package['version'] or 'of no version'} in {package['folder']}  {package['state']}{told}"
     yield from (f"  ~ {one['path']}: {one['what']}" for one in answer.get("others", []))
+    for path, known in answer.get("extensions", {}).items():
+        yield f"  {path}  code for {known if isinstance(known, str) else ', '.join(known) or 'no card'}"
     for one in answer.get("imports", []):
         yield f"  {one['patch']}  {'proved' if one['ok'] else 'NOT PROVED'}: {one['told']}"
+    for one in answer.get("running", []):
+        word = {True: "active", False: "NOT ACTIVE", None: "unknown"}[one["active"]]
+        yield f"  {one['patch']}  {word}: {one['told']}"

@@ -37,10 +37,12 @@ def described(path: str) -> str | None:
     info = model.model_fields.get(name)
     if info is None:
         return None
-    becomes = f"\nbecomes {_becomes(info)}" if _becomes(info) else ""
     inner = _model(info.annotation)
-    keys = f"\nkeys: {', '.join(inner.model_fields)}" if inner else f"\ntype: {_type(info.annotation)}"
-    return f"{path}: {info.description}{keys}{becomes}{_default(info)}"
+    if inner is not None:
+        keys = "".join(f"  {key}: {below.description}\n" for key, below in inner.model_fields.items())
+        return f"{path}: {info.description}\n{keys}"
+    becomes = f"becomes: {_becomes(info)}\n" if _becomes(info) else ""
+    return f"{path}: {info.description}\ntype: {_type(info.annotation)}\n{becomes}{_default(info)}"
 
 
 def _sections(model: type[BaseModel], path: str) -> Iterator[tuple[str, type[BaseModel]]]:
@@ -74,8 +76,8 @@ def _becomes(info: FieldInfo) -> str:
 
 def _default(info: FieldInfo) -> str:
     if info.is_required():
-        return "\nrequired"
-    return f"\ndefault: {info.default}" if isinstance(info.default, int | float | str) else ""
+        return "required\n"
+    return f"default: {info.default}\n" if isinstance(info.default, int | float | str) else ""
 
 
 def _type(annotation: Any) -> str:  # noqa: ANN401 (any annotation of a field)

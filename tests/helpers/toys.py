@@ -11,10 +11,12 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from house import rendered
 
 from dsv4deploy.model.bundle import Bundle
-from dsv4deploy.rim import bundles
+from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.rim import bundles, kernels
 
 SOURCES = {
     "sglang/__init__.py": '"""A toy."""\n',
@@ -179,6 +181,16 @@ def killed(bundle: Path, verb: str, moment: int) -> int:
     """Install or revert, killed just before the change of that number; the exit code."""
     code = KILLED.format(path=[str(Path(bundles.__file__).parents[2])], verb=verb)
     return subprocess.run([sys.executable, "-c", code, str(bundle), str(moment)], check=False).returncode
+
+
+def refused(bundle: Path, *words: str) -> None:
+    """See that an install is refused with these words, and that nothing is left of it."""
+    before = fingerprint(bundle)
+    with pytest.raises(Trouble) as told:
+        kernels.act("install", bundle)
+    for word in words:
+        assert word in told.value.message
+    assert fingerprint(bundle) == before
 
 
 def _record(text: str) -> str:

@@ -4,15 +4,17 @@ import re
 from pathlib import Path
 
 import pytest
+from house import Written, knowledge, looked
 
 import dsv4deploy
-from dsv4deploy.flow import merged_profile
+from dsv4deploy.flow import Asked, looked_at_script, merged_profile
 from dsv4deploy.model.diagnostic import Refused
 from dsv4deploy.model.error_class import ERROR_CLASSES, ErrorClass
+from dsv4deploy.model.launch_error_class import BASE, LAUNCH_CLASSES, SCRIPT_CLASSES
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.validate import validate
-from dsv4deploy.views.errors import page, text
+from dsv4deploy.views.errors import text
 
 PACKAGE = Path(dsv4deploy.__file__).parent
 ALL = list(ERROR_CLASSES.values())
@@ -65,6 +67,27 @@ def test_the_text_of_a_class_shows_both(one: ErrorClass) -> None:
     assert text(one).replace("\n", "").isprintable()
 
 
-def test_the_page_is_fresh() -> None:
-    written = PACKAGE.parent / "docs/reference/errors.md"
-    assert written.read_text(encoding="utf-8") == page(ALL), "make docs"
+@pytest.mark.parametrize("one", LAUNCH_CLASSES.values(), ids=lambda one: one.slug)
+def test_an_engine_version_finds_the_wrong_lines_wrong_and_the_right_ones_right(one: ErrorClass) -> None:
+    assert one.slug in told(one.wrong)
+    assert one.slug not in told(one.right)
+
+
+@pytest.mark.parametrize("one", SCRIPT_CLASSES.values(), ids=lambda one: one.slug)
+def test_a_script_is_told_of_what_is_wrong_with_it(one: ErrorClass) -> None:
+    assert one.slug in told_of_script(one.wrong)
+    assert one.slug not in told_of_script(one.right)
+
+
+def told(lines: str) -> set[str]:
+    replaced = {line.split(":")[0] for line in lines.splitlines()}
+    base = [line for line in BASE.splitlines() if line.split(":")[0] not in replaced]
+    try:
+        return {one.rule for one in looked("\n".join([*base, lines])).report.diagnostics}
+    except Refused as refused:
+        return {one.rule for one in refused.diagnostics}
+
+
+def told_of_script(script: str) -> set[str]:
+    seen = looked_at_script(Written({"launch.sh": f"{script}\n"}), knowledge(), Asked("launch.sh"))
+    return {one.rule for one in seen.report.diagnostics}

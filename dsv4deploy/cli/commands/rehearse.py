@@ -39,7 +39,7 @@ def make(
     from dsv4deploy.rehearsal.install import install
 
     try:
-        python = install(folder, _files(engine, world))
+        python = install(folder, engine_files(engine, world))
     except OSError as error:
         raise Trouble(
             str(error), "choose a folder that is new, empty, or an older rehearsal", Exit.UNREADABLE
@@ -61,7 +61,7 @@ def pack(
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.rehearsal import install
 
-    install.pack(archive, _files(engine, world))
+    install.pack(archive, engine_files(engine, world))
     print(f"{archive} stands in for SGLang {engine}: python3 {archive.name} FOLDER")
     return Exit.FINE
 
@@ -91,7 +91,8 @@ def show(
     return Exit.FINE
 
 
-def _files(engine: str, world: Path | None) -> dict[str, str]:
+def engine_files(engine: str, world: Path | None) -> dict[str, str]:
+    """The files of a rehearsal of that version in that world."""
     from importlib import resources
 
     import yaml

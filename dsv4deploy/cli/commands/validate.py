@@ -1,5 +1,8 @@
 """Check a profile or a launch script against its engine version and the catalogue of known-bad combinations.
 
+With `--engine-python` the SGLang that is installed beside that Python reads the arguments itself and, where it can without
+a GPU, says what takes effect of them; where it disagrees with us, that is shown. It starts no server.
+
 Example: dsv4deploy validate profile.yaml --set memory.fraction_static=0.9
 """
 
@@ -28,6 +31,10 @@ def command(
     sets: Sets = [],  # noqa: B006 (likewise)
     facts: FactsPath = None,
     waive: Waive = [],  # noqa: B006 (likewise)
+    engine_python: Annotated[
+        Path | None,
+        typer.Option("--engine-python", metavar="FILE", help="Python of an installed SGLang; ask that one too."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     output: OutputFormat = Format.TEXT,
 ) -> int:
@@ -53,7 +60,8 @@ def command(
             seen = looked_at(Files(), house.knowledge(path), asked)
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
-    report = raised(seen.report) if strict else seen.report
+    report = house.with_engine(seen, engine_python) if engine_python else seen.report
+    report = raised(report) if strict else report
     version = f"SGLang {seen.launch.version}" if seen.launch.version else "SGLang of unknown version"
     fine = f"{path}: fine ({version}, {report.looked_at} rules looked at)"
     return house.show(report, seen.sources, as_json=as_json, fine=fine)

@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable
 
 from dsv4deploy.node import procs
-from dsv4deploy.node.checks import capacity, endpoints, gpus, log_lines, metrics, server_info, smoke
+from dsv4deploy.node.checks import capacity, endpoints, gpus, log_lines, metrics, patches, server_info, smoke
 from dsv4deploy.node.checks.target import Finding, Target
 from dsv4deploy.node.scrub import scrubbed_tree
 
@@ -17,6 +17,7 @@ CHECKS: dict[str, tuple[Callable[[Target], Finding], bool]] = {
     "gpus": (gpus.check, False),
     "endpoints": (endpoints.check, True),
     "server-info": (server_info.check, True),
+    "patches": (patches.check, False),
     "metrics": (metrics.check, True),
     "smoke": (smoke.check, True),
     "capacity": (capacity.check, True),
@@ -56,6 +57,7 @@ def asked_of(manifest: dict[str, Any], document: dict[str, Any], pid: int, lines
         "pids": sorted(one.pid for one in procs.family(pid)),
         "started": _started(pid),
         "lines": lines,
+        "proofs": manifest.get("proofs") or [],
         "only": document.get("only"),
     }
 

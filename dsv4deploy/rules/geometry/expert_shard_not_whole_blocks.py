@@ -8,6 +8,6 @@ def verdict(ask: Ask) -> str | None:
     ranks = int(ask("setting:tp_size")) // int(ask("setting:ep_size"))
     if ranks <= 1:
         return None
-    width, block = int(ask("fact:model.moe_intermediate_size")), int(ask("fact:model.weight_block_size")[0])
+    width, block = int(ask("fact:model.moe_intermediate_size")), int(ask("trait:block"))
     shard, rest = divmod(width, ranks)
     return f"{width} over {ranks} ranks is {width / ranks:g}, blocks are {block}" if rest or shard % block else None

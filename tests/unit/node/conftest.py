@@ -1,11 +1,14 @@
 """The shipped signatures, the recorded logs with their answer key, and a node of a test's own."""
 
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import toys
 import yaml
 from local_node import Node
 
@@ -52,3 +55,18 @@ def eventually() -> Callable[[Callable[[], object], float], None]:
             time.sleep(0.05)
 
     return until
+
+
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the toy engine and its compiled files, copied for every test."""
+    folder = tmp_path_factory.mktemp("engine")
+    made = toys.venv(folder / "venv", toys.wheel(folder))
+    subprocess.run([made / "bin/python", "-m", "compileall", "-q", toys.site(made)], check=True)
+    return made
+
+
+@pytest.fixture
+def engine(original: Path, tmp_path: Path) -> Path:
+    shutil.copytree(original, tmp_path / "venv", symlinks=True)
+    return tmp_path / "venv"

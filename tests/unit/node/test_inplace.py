@@ -17,21 +17,6 @@ from dsv4deploy.rim import kernels
 IN_PLACE = "  in_place: true\n"
 
 
-@pytest.fixture(scope="session")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the toy and its compiled files, copied for every test."""
-    folder = tmp_path_factory.mktemp("engine")
-    engine = toys.venv(folder / "venv", toys.wheel(folder))
-    subprocess.run([engine / "bin/python", "-m", "compileall", "-q", toys.site(engine)], check=True)
-    return engine
-
-
-@pytest.fixture
-def engine(original: Path, tmp_path: Path) -> Path:
-    shutil.copytree(original, tmp_path / "venv", symlinks=True)
-    return tmp_path / "venv"
-
-
 def bundle_of(project: Path, engine: Path, *patches: str, folder: str = "bundle", name: str = "toy") -> Path:
     path = project / "profile.yaml"
     bundle, _ = toys.bundle(project, engine, *patches, more=IN_PLACE, folder=folder)

@@ -1,6 +1,7 @@
 """Patches through the tool on the node: laid before anything stops, running as proved, gone with the release."""
 
 import getpass
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ class Toy:
         self.project = node.folder
         sources = {**toys.SOURCES, "sglang/launch_server.py": SERVING}
         self.engine = toys.venv(node.folder / "venv", toys.wheel(node.folder, sources=sources))
+        # As pip leaves it; else the first start of the stock engine would.
+        subprocess.run([self.engine / "bin/python", "-m", "compileall", "-q", toys.site(self.engine)], check=True)
         (node.folder / "model").mkdir()
         toys.overlay(self.project)
         toys.diff(self.project)
@@ -69,6 +72,7 @@ def test_a_release_runs_its_patches_and_rollback_brings_the_other_code_back(toy:
     assert (status["drift"], status["running"]["as_written"]) == ([], True)
     proved = toy.node.do("patches-verify")
     assert proved["fine"], proved
+    assert proved["running"] == [{"patch": "mma", "active": True, "told": "decode: patched 1"}]
     toy.node.do("rollback")
     assert toy.node.do("wait", limit_s=15, confirm=True)["digest"] == first
     assert toy.says() == "decode: stock"

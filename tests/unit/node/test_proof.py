@@ -17,6 +17,7 @@ FIELD = {"patch": "mma", "log": None, "server_info": {"field": "attention_backen
         (FIELD, [], {"attention_backend": "triton"}, False),
         (FIELD, [], {}, False),
         (FIELD, [], None, None),
+        (LOG, None, None, None),
         ({**FIELD, "server_info": {"field": "mma", "value": None}}, [], {"mma": True}, True),
         ({**FIELD, "server_info": {"field": "mma", "value": None}}, [], {"mma": False}, False),
         ({**FIELD, "log": "using the MMA kernel"}, [], {"attention_backend": "mma"}, False),
@@ -24,7 +25,7 @@ FIELD = {"patch": "mma", "log": None, "server_info": {"field": "attention_backen
     ],
 )
 def test_active_is_shown_by_what_the_patch_declares(
-    proof: dict[str, object], lines: list[str], info: dict[str, object] | None, wanted: bool | None
+    proof: dict[str, object], lines: list[str] | None, info: dict[str, object] | None, wanted: bool | None
 ) -> None:
     answer = active([proof], lines, info)
     assert answer[0]["active"] is wanted

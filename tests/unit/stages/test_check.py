@@ -142,6 +142,14 @@ def test_what_a_build_provides_silences_rules_about_stock_on_exactly_that_value(
     assert asked(other, tp_size=4, provided=given).diagnostics
 
 
+def test_a_rule_about_stock_speaks_a_step_milder_of_a_patched_build() -> None:
+    (found,) = asked(rule(stock=True), tp_size=8, facts={"engine_patched": True}).diagnostics
+    assert found.level is Level.WARNING
+    assert "the build is patched" in found.evidence[-1]
+    (sure,) = asked(rule(), tp_size=8, facts={"engine_patched": True}).diagnostics
+    assert sure.level is Level.ERROR
+
+
 def test_strict_makes_warnings_errors() -> None:
     warned = asked(rule(severity="risk"), tp_size=8)
     assert not warned.blocks

@@ -9,7 +9,7 @@ from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.launch import Launch, Setting
 from dsv4deploy.model.place import Place
 from dsv4deploy.source.argv import parse
-from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics, shadowed_diagnostics
+from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 
 NEWEST = history().versions[-1]
 
@@ -22,7 +22,7 @@ def told(line: str, version: str = NEWEST) -> list[Diagnostic]:
     catalogue = history().at(version)
     parsed = parse(["--model-path", "m", *line.split()], catalogue, history())
     errors = [(error, place(error.words[0]) if error.words else None) for error in parsed.errors]
-    return [*flag_diagnostics(errors, catalogue, history()), *shadowed_diagnostics(parsed, place)]
+    return [*flag_diagnostics(errors, catalogue, history())]
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,6 @@ def test_a_missing_flag_is_named_as_missing() -> None:
     catalogue = history().at(NEWEST)
     [diagnostic] = flag_diagnostics([(error, None) for error in parse([], catalogue).errors], catalogue, history())
     assert diagnostic.names == ("missing:--model-path",)
-
-
-def test_a_shadowed_value_is_a_warning_and_a_repeated_one_a_note() -> None:
-    [lost] = told("--tp 4 --tp 8")
-    assert (lost.rule, lost.level, lost.place) == ("shadowed-flag", Level.WARNING, place(2))
-    assert "4 is lost to 8" in lost.message
-    [repeated] = told("--tp 4 --tp-size 4")
-    assert repeated.level is Level.NOTE
 
 
 def renamings() -> Iterator[tuple[str, str, str]]:

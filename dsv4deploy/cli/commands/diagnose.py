@@ -1,0 +1,45 @@
+"""Run an experiment: start its arms one after the other, and say what their outcomes mean.
+
+Confounds, missing controls and arms that cannot answer are named before anything is started. A running service is
+stopped and always brought back. An experiment that was interrupted goes on with the arms that are done.
+
+    dsv4deploy diagnose examples/compile-vs-kernel/experiment-2.yaml --local
+    dsv4deploy diagnose experiment.yaml -i gpu.ini --limit gpu01
+    dsv4deploy diagnose experiment.yaml --check
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Inventory, Limit
+from dsv4deploy.cli.options import Format, OutputFormat
+
+GROUP = "Diagnose"
+ORDER = 10
+
+
+def command(  # noqa: PLR0917 (options, not arguments)
+    experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment, a YAML file.")],
+    inventory: Inventory = [],  # noqa: B006 (Typer wants a list)
+    here: Annotated[bool, typer.Option("--local", help="Start the arms on this machine.")] = False,
+    world: Annotated[
+        Path | None, typer.Option("--world", metavar="FILE", help="Rehearse here, in this world: which mixes fail.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what is wrong with the experiment; start nothing.")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Let trials that were made before not count.")] = False,
+    repeats: Annotated[int, typer.Option("--repeats", help="Launches of each arm; 0 is what the file says.")] = 0,
+    limit: Limit = None,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    form: OutputFormat = Format.TEXT,
+) -> int:
+    from dsv4deploy.cli import experimenting
+    from dsv4deploy.rim.ansible import Options
+
+    options = Options(tuple(inventory), limit, become=become, ask_become_pass=ask_become_pass)
+    asked = experimenting.Asked(experiment, here or world is not None, world, again, repeats, options)
+    return experimenting.run(asked, only_check=check, as_json=form is Format.JSON)

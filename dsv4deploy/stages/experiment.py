@@ -1,0 +1,205 @@
+"""Thinks about an experiment: what confounds it before anything is launched, which arm is next, what the outcomes mean."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.experiment import Decision, Experiment, Judgement, Kind, Trial
+from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate
+
+READY, PROGRESSING, INFRASTRUCTURAL = "ready", "progressing", "infrastructure"
+_ENDS = {READY, PROGRESSING, INFRASTRUCTURAL}
+# What an arm has of its own, so that it can run beside others; it is no variable.
+_OWN = {"port", "host", "DSV4_REHEARSAL_SPEED"}
+# A rule of the catalogue that says of a launch that it cannot show what it seems to show.
+_PROVES_NOTHING = {"torch-compile-without-graphs": "it compiles nothing, and so proves nothing about torch.compile"}
+_TRIES_AGAIN = 2
+
+Arms = Mapping[str, Candidate]
+Values = Mapping[str, str]
+
+
+def variables(one: Candidate) -> dict[str, str]:
+    """Everything that is written of one launch and that another launch may have otherwise, by subject."""
+    found = {f"setting:{s.dest}": str(s.value) for s in one.launch.settings.values() if s.dest not in _OWN}
+    found |= {f"env:{v.name}": v.value for v in one.launch.environment.values() if v.name not in _OWN}
+    return {**found, "engine": str(one.launch.version), "build": str(one.launch.build), "patches": _patches(one)}
+
+
+def differences(one: Candidate, other: Candidate) -> tuple[str, ...]:
+    """The subjects in which two launches differ."""
+    mine, theirs = variables(one), variables(other)
+    return tuple(sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)))
+
+
+def objections(experiment: Experiment, arms: Arms, rules: Mapping[str, Sequence[str]]) -> tuple[Diagnostic, ...]:
+    """What is wrong with the experiment itself.
+
+    Args:
+        experiment: what is to be found out.
+        arms: what each arm would start.
+        rules: rules of the catalogue that found something in each arm.
+    """
+    return (
+        *_confounds(experiment, arms),
+        *_missing_controls(experiment, arms),
+        *_mechanisms(experiment),
+        *_silent_arms(experiment, rules),
+    )
+
+
+def _confounds(experiment: Experiment, arms: Arms) -> Iterator[Diagnostic]:
+    for name, arm in experiment.arms.items():
+        if arm.control is None:
+            continue
+        found = differences(arms[name], arms[arm.control])
+        if len(found) > 1:
+            yield Diagnostic(
+                "confound",
+                Level.WARNING,
+                f"arm {name} differs from its control {arm.control} in {len(found)} variables: {', '.join(found)}",
+                names=found[:4],
+                effect="whatever comes out, nobody can say which of them did it",
+                remedy=f"give {name} and {arm.control} the same value of all but one",
+            )
+        if not found:
+            yield Diagnostic(
+                "same-as-control",
+                Level.WARNING,
+                f"arm {name} starts the same as its control {arm.control}",
+                effect="it repeats the control and answers nothing",
+                remedy="change one variable in it, or drop it and raise `repeats`",
+            )
+
+
+def _missing_controls(experiment: Experiment, arms: Arms) -> Iterator[Diagnostic]:
+    """A path is tested where two arms differ in nothing but what it says."""
+    pairs = [(name, arm.control) for name, arm in experiment.arms.items() if arm.control]
+    tested = {path for one, other in pairs if other for path in _alone(experiment, one, other, arms)}
+    for name, hypothesis in experiment.hypotheses.items():
+        for path in hypothesis.blames:
+            if path not in tested:
+                yield Diagnostic(
+                    "no-control",
+                    Level.WARNING,
+                    f"hypothesis {name} blames {path}, and no two arms differ in it alone",
+                    names=(f"profile:{path}",),
+                    effect="no outcome can speak for this hypothesis, or against it",
+                    remedy=f"add an arm that is like another one but for {path}, and name that one as its `control`",
+                )
+
+
+def _alone(experiment: Experiment, one: str, other: str, arms: Arms) -> tuple[str, ...]:
+    """The path in which two arms differ, where it is the only one and takes effect as one variable."""
+    mine, theirs = experiment.arms[one].changes, experiment.arms[other].changes
+    paths = tuple(path for path in {*mine, *theirs} if mine.get(path) != theirs.get(path))
+    return paths if len(paths) == 1 and len(differences(arms[one], arms[other])) == 1 else ()
+
+
+def _mechanisms(experiment: Experiment) -> Iterator[Diagnostic]:
+    for name, hypothesis in experiment.hypotheses.items():
+        working = [arm for arm, has in experiment.arms.items() if hypothesis.mechanism in has.still]
+        if hypothesis.mechanism and working:
+            yield Diagnostic(
+                "mechanism-still-there",
+                Level.WARNING,
+                f"{hypothesis.mechanism} is at work in arm {', '.join(working)} too, where hypothesis {name} expects none",
+                effect="a failure there does not speak against this hypothesis",
+                remedy=f"add an arm without {hypothesis.mechanism}, or narrow the hypothesis",
+            )
+
+
+def _silent_arms(experiment: Experiment, rules: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+    for name in experiment.arms:
+        for rule in rules.get(name, ()):
+            if rule in _PROVES_NOTHING:
+                yield Diagnostic(
+                    "arm-cannot-answer",
+                    Level.WARNING,
+                    f"arm {name}: {_PROVES_NOTHING[rule]}",
+                    effect="its outcome says nothing about the question",
+                    evidence=(f"rule {rule}: dsv4deploy explain {rule}",),
+                    remedy="switch the decode graphs on in it, or drop it",
+                )
+
+
+def outcome_of(answer: Mapping[str, object]) -> str:
+    """What the judge said of a start, in one word; a failure of the place is none of the configuration."""
+    state, kind = answer.get("state"), answer.get("class")
+    if state == READY or (state == PROGRESSING and not answer.get("late")):
+        return str(state)
+    if kind in INFRASTRUCTURE:
+        return INFRASTRUCTURAL
+    return PROGRESSING if answer.get("late") and not kind else str(kind or "unrecognised")
+
+
+def next_arm(experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Trial]) -> str | None:
+    """The arm to launch next; None where the verdict stands, or nothing is left to do."""
+    if judged(experiment, keys, trials).kind is not Kind.UNFINISHED:
+        return None
+    return next((name for name in experiment.arms if not _done(experiment, _of(name, keys, trials))), None)
+
+
+def judged(experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Trial]) -> Judgement:
+    """What the trials mean; `keys` says what each arm starts now, and trials of anything else do not count."""
+    by_arm = {name: _of(name, keys, trials) for name in experiment.arms}
+    counted = tuple(trial for made in by_arm.values() for trial in made)
+    complete = {name: _word(made) for name, made in by_arm.items() if _done(experiment, made)}
+    flaky = [name for name, word in complete.items() if word == Kind.FLAKY]
+    if flaky:
+        said = f"arm {flaky[0]} is flaky: {_tally(by_arm[flaky[0]])}"
+        return Judgement(
+            Kind.FLAKY, said, counted, next=f"launch it more often: --repeats {2 * experiment.repeats + 1}"
+        )
+    for decision in experiment.decide:
+        if decision.when.keys() <= complete.keys() and _fits(decision, complete):
+            return Judgement(Kind.DECIDED, decision.verdict, counted, decision)
+    if len(complete) < len(experiment.arms):
+        return Judgement(Kind.UNFINISHED, f"{len(complete)} of {len(experiment.arms)} arms are done", counted)
+    return _unsettled(experiment, complete, counted)
+
+
+def _unsettled(experiment: Experiment, complete: Mapping[str, str], counted: tuple[Trial, ...]) -> Judgement:
+    for name, word in complete.items():
+        if word == INFRASTRUCTURAL:
+            said = f"arm {name} failed because of the place, not of what was started"
+            return Judgement(Kind.INFRASTRUCTURE, said, counted, next="mend that and run again; what is done counts")
+        if word == PROGRESSING:
+            said = f"arm {name} was still progressing at its deadline: late is not failed"
+            limit = f"{experiment.limit_s:g} s" if experiment.limit_s else "what the profile gives"
+            return Judgement(Kind.PROGRESSING, said, counted, next=f"give it more than {limit}: deadline_s")
+    came = ", ".join(f"{name} {word}" for name, word in complete.items())
+    return Judgement(
+        Kind.UNDECIDED, f"no row of `decide` covers {came}", counted, next="add the row that they call for"
+    )
+
+
+def _of(name: str, keys: Mapping[str, str], trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.arm == name and trial.key == keys.get(name)]
+
+
+def _done(experiment: Experiment, made: Sequence[Trial]) -> bool:
+    told = [trial for trial in made if trial.outcome != INFRASTRUCTURAL]
+    return len(told) >= experiment.repeats or len(made) >= experiment.repeats + _TRIES_AGAIN
+
+
+def _word(made: Sequence[Trial]) -> str:
+    """One word for all launches of an arm."""
+    words = {trial.outcome for trial in made} - {INFRASTRUCTURAL} or {INFRASTRUCTURAL}
+    return words.pop() if len(words) == 1 else str(Kind.FLAKY)
+
+
+def _fits(decision: Decision, complete: Mapping[str, str]) -> bool:
+    return all(_means(complete[name], wanted) for name, wanted in decision.when.items())
+
+
+def _means(word: str, wanted: str) -> bool:
+    return word == wanted or (wanted == "failed" and word not in {*_ENDS, Kind.FLAKY})
+
+
+def _tally(made: Sequence[Trial]) -> str:
+    words = [trial.outcome for trial in made]
+    return ", ".join(f"{words.count(word)} times {word}" for word in dict.fromkeys(words))
+
+
+def _patches(one: Candidate) -> str:
+    return ",".join(sorted(patch.digest for patch in one.patches))

@@ -1,0 +1,95 @@
+"""What compiled code is for is known or said to be unknown; what may not be linked is copied."""
+
+import errno
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+import toys
+
+from dsv4deploy.node.patchset import runs_on
+from dsv4deploy.rim import kernels
+from dsv4deploy.rim.nodetool import build
+
+
+def extension(project: Path, engine: Path, name: str, more: str = "") -> Path:
+    folder = toys.overlay(project, "compiled")
+    (folder / f"files/{name}").write_bytes(b"\x7fELF")
+    text = (folder / "patch.yaml").read_text()
+    (folder / "patch.yaml").write_text(
+        text.replace("  - path: attention.py\n", f"  - path: attention.py\n  - path: {name}\n")
+    )
+    return toys.bundle(project, engine, "compiled", more=more)[0]
+
+
+def test_an_extension_for_another_python_is_refused(engine: Path, tmp_path: Path) -> None:
+    bundle = extension(tmp_path, engine, "k.cpython-36m-x86_64-linux-gnu.so")
+    toys.refused(bundle, "k.cpython-36m-x86_64-linux-gnu.so is for cpython-36m-x86_64-linux-gnu")
+
+
+def test_the_cards_of_an_extension_are_unknown_without_the_tool_that_tells(
+    engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    bundle = extension(tmp_path, engine, "k.abi3.so")
+    kernels.act("install", bundle)
+    told = kernels.act("status", bundle)["extensions"]["sglang/k.abi3.so"]
+    assert isinstance(told, list) or told.startswith("unknown")
+
+
+def test_an_extension_without_code_for_the_card_is_refused(
+    engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "bin/cuobjdump"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\n[ "$1" = --list-elf ] && echo "ELF file    1: k.1.sm_90a.cubin"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    bundle = extension(tmp_path, engine, "k.abi3.so", "hardware: {arch: sm_120}\n")
+    toys.refused(bundle, "its code is for sm_90a, the cards are sm_120")
+
+
+@pytest.mark.parametrize(
+    ("compiled", "arch", "wanted"),
+    [
+        (["sm_120"], "sm_120", True),
+        (["sm_120a"], "sm_120", True),
+        (["sm_120a"], "sm_121", False),
+        (["sm_120"], "sm_121", True),
+        (["sm_90", "sm_100"], "sm_120", False),
+        (["ptx_sm_90"], "sm_120", True),
+        (["ptx_sm_90a"], "sm_120", False),
+        (["ptx_sm_120"], "sm_90", False),
+        (["sm_121"], "sm_120", False),
+        ([], "sm_120", False),
+    ],
+)
+def test_code_runs_on_its_own_major_version_and_ptx_on_all_newer(compiled: list[str], arch: str, wanted: bool) -> None:
+    assert runs_on(compiled, arch) is wanted
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_who_may_not_link_the_files_of_another_gets_a_copy(tmp_path: Path) -> None:
+    if Path("/proc/sys/fs/protected_hardlinks").read_text().strip() != "1":
+        pytest.skip("here everybody may link everything")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        engine = toys.venv(folder / "venv", toys.wheel(folder), python="/usr/bin/python3")
+        toys.overlay(folder)
+        bundle, _ = toys.bundle(folder, engine, "mma")
+        subprocess.run(["chown", "-R", "nobody", bundle], check=True)
+        (folder / "node.pyz").write_bytes(build())
+        code = (
+            "import json, pathlib, sys; sys.path.insert(0, sys.argv[1]); from dsv4deploy.node import kernels;"
+            "b = pathlib.Path(sys.argv[2]); m = json.loads((b / 'manifest.json').read_bytes());"
+            "print(json.dumps(kernels.install(b, m)['packages'][0]))"
+        )
+        words: list[str | Path] = ["/usr/bin/python3", "-c", code, folder / "node.pyz", bundle]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, user="nobody", cwd="/")
+        package = json.loads(done.stdout)
+        assert (package["how"], package["why"]) == ("copied", os.strerror(errno.EPERM))
+        assert toys.serve(bundle).stdout == "decode: patched 1\n"
