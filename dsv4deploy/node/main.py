@@ -31,6 +31,8 @@ from dsv4deploy.node.wait import wait
 Answer = Dict[str, Any]
 _POLL_S = 1.0
 _RESTORE_S = 600.0
+_CHECKED_LINES = 20000
+_TOLD = ("name", "digest", "engine", "model", "argv", "profile")
 
 
 def _preview(place: Place, document: Answer) -> Answer:
