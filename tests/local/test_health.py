@@ -49,6 +49,10 @@ def test_health_support_and_memory_of_one_server(desk: Desk) -> None:
     code, out = desk.run("apply", "--yes", *COMPILED, "--set", f"server.port={desk.port + 1}")
     assert (code, f"mark:{mark.stem}" in out) == (1, True), out
 
+    gated = ("--set", "health.gate=true", "--set", "health.smoke.contains=[Paris]", "--set", "server.metrics=true")
+    code, out = desk.run("apply", "--yes", *gated)
+    assert (code, "does not hold 'Paris'" in out, "serves again" in out) == (5, True, True), out
+
 
 def unpacked(path: Path) -> dict[str, str]:
     """The texts of an archive by their names below its one folder."""

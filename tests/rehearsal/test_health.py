@@ -40,8 +40,8 @@ def test_a_healthy_server(folder: Folder, log: Path) -> None:
             capacity=True,
         )
         assert {name: one["state"] for name, one in found.items()} == {
-            "log": "good", "gpus": "skipped", "endpoints": "good", "server-info": "good", "metrics": "good",
-            "smoke": "good", "capacity": "good",
+            "log": "good", "gpus": "skipped", "endpoints": "good", "server-info": "good", "patches": "skipped",
+            "metrics": "good", "smoke": "good", "capacity": "good",
         }  # fmt: skip
         assert found["endpoints"]["told"].startswith("/ready")
         assert "GET /health" not in server.log.split(READY)[1].split("POST /v1/completions")[0]
