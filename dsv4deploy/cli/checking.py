@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dsv4deploy.cli import house, serving
-from dsv4deploy.flow import Looked, looked_at
+from dsv4deploy.flow import looked_at
 from dsv4deploy.model.checked import Checkup
 from dsv4deploy.model.diagnostic import Refused
 from dsv4deploy.model.event import Kind
@@ -21,8 +21,6 @@ from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages import checkup as stage
 from dsv4deploy.stages.marks import mark_of
 
-_MANIFEST_PROFILE = "profile of the release"
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -30,21 +28,6 @@ class Asked:
 
     checkups: Mapping[str, Checkup]
     lost: tuple[str, ...]
-
-
-class _Kept:
-    """The profile of a release as its manifest holds it; other files are read from where we are."""
-
-    def __init__(self, profile: Mapping[str, Any]) -> None:
-        self._text = json.dumps(profile).encode()
-
-    def read(self, path: str) -> bytes:
-        """The bytes of `path`."""
-        return self._text if path == _MANIFEST_PROFILE else Files().read(path)
-
-    def inside(self, folder: str, name: str) -> bytes:
-        """The bytes of the file `name` in `folder`."""
-        return Files().inside(folder, name)
 
 
 def fleet(options: ansible.Options, name: str | None, *, capacity: bool, only: Sequence[str]) -> tuple[str, Asked]:
@@ -116,8 +99,9 @@ def marked(node: str, checkup: Checkup) -> str | None:
     failed = stage.failure(checkup)
     if failed is None or not checkup.manifest.get("profile"):
         return None
-    looked = _looked(checkup)
-    if looked is None:
+    try:
+        looked = house.released(checkup.manifest["profile"])
+    except (Refused, Trouble):
         return "not marked: the profile of this release cannot be read here"
     at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
     mark = mark_of(looked.candidate, failed, looked.report, name=looked.profile.name, node=node, at=at)
@@ -141,12 +125,3 @@ def _changed(checkup: Checkup, version: str | None) -> list[str]:
         return []
     found = stage.changed(checkup, [str(word) for word in checkup.manifest.get("argv") or ()], defaults)
     return [f"changed by the engine itself: {one}" for one in found]
-
-
-def _looked(checkup: Checkup) -> Looked | None:
-    from dsv4deploy.flow import Asked as Question
-
-    try:
-        return looked_at(_Kept(checkup.manifest["profile"]), house.knowledge(), Question(_MANIFEST_PROFILE))
-    except (Refused, Trouble):
-        return None

@@ -138,7 +138,11 @@ def ready(
     gone = _gone(seen)
     planned = plan(wanted, seen, gone=gone)
     closer = {
-        (step.node, step.name): _closer(knowledge, asked[step.node, step.name], step.name, seen[step.node])
+        (step.node, step.name): looked_at(
+            Files(),
+            knowledge,
+            replace(asked[step.node, step.name], facts=_facts_for(step.name, seen[step.node])),
+        )
         for step in planned.steps
     }
     decided = tuple(_decided(step, asked[step.node, step.name], closer[step.node, step.name]) for step in planned.steps)
@@ -297,37 +301,42 @@ def _gone(seen: Mapping[str, Observation | str]) -> frozenset[str]:
     return frozenset(lock.token for lock in locks if is_gone(lock.controller))
 
 
-def _closer(knowledge: Knowledge, asked: Asked, name: str, seen: Observation | str) -> Looked:
-    """The profile once more, with what the node says of itself."""
+def _facts_for(name: str, seen: Observation | str) -> Facts:
+    """What a node says of itself and of the engine of one deployment; nothing if it did not answer."""
     if isinstance(seen, str):
-        return looked_at(Files(), knowledge, asked)
+        return Facts()
     told = {**seen.facts, **seen.wanted[name].engine} if name in seen.wanted else dict(seen.facts)
-    facts = Facts(
-        **{key: value for key, value in told.items() if key in Facts.model_fields and key not in _OF_THE_MOMENT}
-    )
-    return looked_at(Files(), knowledge, replace(asked, facts=facts))
+    return _facts({key: value for key, value in told.items() if key not in _OF_THE_MOMENT})
 
 
 def _decided(step: Step, asked: Asked, looked: Looked) -> Step:
     """Refuse a step whose rules are broken, or that a mark speaks against, now that the node's facts are known."""
     if step.action in {Action.NONE, Action.REFUSE, Action.UNREACHABLE}:
         return step
-    against = [
-        one
-        for one in looked.report.diagnostics
-        if one.level is Level.ERROR or (one.level is Level.WARNING and one.rule.startswith(PREFIX))
-    ]
+    errors = [one for one in looked.report.diagnostics if one.level is Level.ERROR and not one.rule.startswith(PREFIX)]
+    if errors:
+        return replace(step, action=Action.REFUSE, changes=tuple(Change(one.rule, one.message) for one in errors))
+    before = last_success(looked.candidate, MarkFiles().successes(asked.path))
+    ran = [f"this exact configuration ran on this stack on {before.at[:10]} ({before.node})"] if before else []
+    return _refused_by_marks(replace(step, notes=tuple(ran)), looked)
+
+
+def _refused_by_marks(step: Step, looked: Looked | None) -> Step:
+    """Refuse a step that a mark speaks against; what it says of another stack is a note."""
+    if looked is None or step.action in {Action.NONE, Action.REFUSE, Action.UNREACHABLE}:
+        return step
+    marks = [one for one in looked.report.diagnostics if one.rule.startswith(PREFIX)]
+    against = [one for one in marks if one.level is not Level.NOTE]
     if against:
         changes = tuple(Change(one.rule, f"{one.message}\n      = {one.remedy}") for one in against)
         return replace(step, action=Action.REFUSE, changes=changes)
-    before = last_success(looked.candidate, MarkFiles().successes(asked.path))
-    aside = [one.message for one in looked.report.diagnostics if one.rule.startswith(PREFIX)]
-    ran = [f"this exact configuration ran on this stack on {before.at[:10]} ({before.node})"] if before else []
-    return replace(step, notes=(*ran, *aside))
+    return replace(step, notes=(*step.notes, *(one.message for one in marks)))
 
 
-def planned_before(kept: Planned, options: ansible.Options, *, take_over: bool = False) -> Ready:
-    """A plan that was kept, looked at again.
+def planned_before(
+    kept: Planned, options: ansible.Options, *, retry: Sequence[str] = (), take_over: bool = False
+) -> Ready:
+    """A plan that was kept, looked at again; what was marked since is refused.
 
     Raises:
         Trouble: a node moved since, so that something else would happen than what was planned.
@@ -342,4 +351,12 @@ def planned_before(kept: Planned, options: ansible.Options, *, take_over: bool =
                 "plan again",
                 Exit.APPLY_FAILED,
             )
-    return Ready(kept.wanted, kept.folders, seen, again, gone)
+    questions = {(one.node, one.name): Asked(house.RELEASED, retry=tuple(retry)) for one in kept.wanted}
+    profiles = {(one.node, one.name): one.manifest.get("profile") or {} for one in kept.wanted}
+    looked = {
+        key: house.released(profiles[key], _facts_for(key[1], seen[key[0]]), retry)
+        for key in questions
+        if profiles[key]
+    }
+    decided = (_refused_by_marks(step, looked.get((step.node, step.name))) for step in again.steps)
+    return Ready(kept.wanted, kept.folders, seen, Plan(tuple(decided)), gone, questions, looked)

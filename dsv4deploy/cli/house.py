@@ -1,14 +1,16 @@
 """Builds what commands work with from this machine: files, knowledge, the day, the terminal."""
 
 import functools
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from dsv4deploy.flow import Asked, Knowledge, Looked
+from dsv4deploy.flow import Asked, Knowledge, Looked, looked_at
 from dsv4deploy.model.bundle import Artifact, Bundle
 from dsv4deploy.model.diagnostic import Refused, Report
 from dsv4deploy.model.document import Sources
@@ -148,3 +150,32 @@ def the_mark(project: Path, begins: str) -> tuple[Path, Mark]:
             Exit.USAGE,
         )
     return (exact or found)[0]
+
+
+# Stands for the file, so that what belongs beside it is looked for where we are.
+RELEASED = "profile of the release"
+
+
+class _Released:
+    """The profile of a release as its manifest holds it; other files are read from where we are."""
+
+    def __init__(self, profile: Mapping[str, Any]) -> None:
+        self._text = json.dumps(profile).encode()
+
+    def read(self, path: str) -> bytes:
+        """The bytes of `path`."""
+        return self._text if path == RELEASED else Files().read(path)
+
+    def inside(self, folder: str, name: str) -> bytes:
+        """The bytes of the file `name` in `folder`."""
+        return Files().inside(folder, name)
+
+
+def released(profile: Mapping[str, Any], facts: Facts | None = None, retry: Sequence[str] = ()) -> Looked:
+    """The profile that a manifest holds, looked at.
+
+    Raises:
+        Refused: it has no shape that could be judged any more.
+        Trouble: a patch that it names is not here.
+    """
+    return looked_at(_Released(profile), knowledge(), Asked(RELEASED, facts=facts or Facts(), retry=tuple(retry)))

@@ -622,6 +622,10 @@ class Health(Section):
         Flag,
         Field(description="rehearse it in `dsv4deploy health`: the longest prompt, as often at once as must be served"),
     ] = False
+    gate: Annotated[
+        Flag,
+        Field(description="a start counts as ready only if its completions, its settings and its capacity are fine"),
+    ] = False
     timeout_s: Annotated[
         Seconds,
         Field(

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 from dsv4deploy.node import kernels, release, support, switch
-from dsv4deploy.node.checks import patches
+from dsv4deploy.node.checks import every, patches
 from dsv4deploy.node.checks.every import asked_of
-from dsv4deploy.node.checks.every import run as run_checks
 from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
@@ -31,6 +30,8 @@ from dsv4deploy.node.wait import wait
 Answer = Dict[str, Any]
 _POLL_S = 1.0
 _RESTORE_S = 600.0
+_CHECKED_LINES = 20000
+_TOLD = ("name", "digest", "engine", "model", "argv", "profile")
 
 
 def _preview(place: Place, document: Answer) -> Answer:
@@ -96,10 +97,13 @@ def _wait(place: Place, document: Answer) -> Answer:
     if document.get("digest") not in (None, digest):
         return {"changed": False, "digest": digest, "state": "failed", "class": None, "why": switch.LATE, "lines": []}
     manifest = place.manifest(digest)
-    found = wait(place, switch.service_of(place, manifest), manifest, float(document.get("limit_s") or 10))
+    service = switch.service_of(place, manifest)
+    found = wait(place, service, manifest, float(document.get("limit_s") or 10))
+    if found["state"] == "ready" and document.get("confirm"):
+        found.update(_gated(service, manifest) or {})
     answer: Answer = {"changed": False, "digest": digest, **found}
     if found["state"] == "stopped-by-us" and document.get("confirm"):
-        answer.update({"state": "failed", "class": None, "root": switch.LATE})
+        answer.update({"state": "failed", "class": None, "root": switch.LATE, "late": True})
     if found["state"] == "ready" and document.get("confirm"):
         with held(place, document):
             told = {**document, "digest": document.get("digest") or digest, "invocation": found["invocation"]}
@@ -108,6 +112,15 @@ def _wait(place: Place, document: Answer) -> Answer:
     elif answer["state"] != "progressing" and document.get("last"):
         let_go(place, document)
     return answer
+
+
+def _gated(service: switch.Service, manifest: Answer) -> Answer | None:
+    """How a start fails that is ready and does not hold what the profile's `health.gate` asks; None if it does."""
+    running = service.running()
+    if running is None or not ((manifest.get("profile") or {}).get("health") or {}).get("gate"):
+        return None
+    lines = service.log(_CHECKED_LINES, running.get("invocation"))
+    return every.failure(every.run(asked_of(manifest, {}, running["pid"], lines))["checks"])
 
 
 def _confirm(place: Place, document: Answer) -> Answer:
@@ -163,7 +176,7 @@ def _check(place: Place, document: Answer) -> Answer:
     manifest = place.manifest(digest)
     request = asked_of(manifest, document, running["pid"], service.log(_CHECKED_LINES, running.get("invocation")))
     told = {key: manifest.get(key) for key in _TOLD}
-    return {"changed": False, "checkup": {"digest": digest, "manifest": told, **run_checks(request)}}
+    return {"changed": False, "checkup": {"digest": digest, "manifest": told, **every.run(request)}}
 
 
 def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], Answer]:

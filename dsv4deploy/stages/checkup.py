@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from dsv4deploy.model.checked import Checkup
+from dsv4deploy.node.checks import every
 from dsv4deploy.node.checks.server_info import silently
 
 # Answers of one model at temperature 0 differ a little with the batch that they ran in; another text altogether is news.
 _ALIKE = 0.5
-# What a failed check is called in a mark. Cards, log lines and thresholds speak of the place or the wish, not of the
-# configuration.
-CLASSES = {"smoke": "wrong-output", "server-info": "setting-not-in-effect", "capacity": "capacity-failed"}
 
 
 def changed(checkup: Checkup, argv: list[str], defaults: Mapping[str, Any]) -> tuple[str, ...]:
@@ -27,17 +25,8 @@ def unlike(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]
 
 def failure(checkup: Checkup) -> Mapping[str, Any] | None:
     """The failed check in the words of a judged start, for a mark; None if none speaks of the configuration."""
-    for one in checkup.checks:
-        if one.state == "bad" and one.check in CLASSES:
-            return {
-                "state": "failed",
-                "class": CLASSES[one.check],
-                "stage": "serve",
-                "root": one.told,
-                "lines": one.details,
-                "digest": checkup.digest,
-            }
-    return None
+    failed = every.failure([one.model_dump() for one in checkup.checks])
+    return {**failed, "digest": checkup.digest} if failed else None
 
 
 def _alike(one: str, other: str) -> float:

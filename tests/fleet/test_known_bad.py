@@ -14,11 +14,14 @@ def test_a_combination_that_failed_is_undone_marked_and_refused_until_something_
     ground: Ground,
 ) -> None:
     ground.write(
-        profile("flash", PORT, **SECRET).replace("{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},")
+        profile("flash", PORT, **SECRET).replace(
+            "{path: /models/none,", "{path: /models/none, facts: {model_type: deepseek_v4},"
+        )
     )
     ground.apply("--limit", "gpu01")
     first = ground.release()
 
+    assert ground.run("plan", "--limit", "gpu01", *COMPILED, "-o", "kept.json")[0] == 0
     code, out = ground.run("apply", *ONE, *COMPILED)
     assert code == 5, out
     assert "serves again" in out
@@ -33,6 +36,9 @@ def test_a_combination_that_failed_is_undone_marked_and_refused_until_something_
     for change in ((), ("--set", "server.port=31000"), ("--set", "memory.fraction_static=0.5")):
         code, out = ground.run("apply", *ONE, *COMPILED, *change)
         assert (code, f"mark:{mark.stem}" in out, ground.pid()) == (1, True, pid), out
+
+    code, out = ground.run("apply", *ONE, "--plan", "kept.json")
+    assert (code, f"mark:{mark.stem}" in out, ground.pid()) == (1, True, pid), out
 
     code, out = ground.run("plan", "--limit", "gpu01", *COMPILED, *OLDER)
     assert code == 0, out

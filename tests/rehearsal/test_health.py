@@ -1,12 +1,15 @@
 """Checks against servers that live, compute, hang, drain and die: they tell, and they never harm."""
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rehearsals import Running, running
 
+from dsv4deploy.cli.app import run as main
 from dsv4deploy.node.checks.every import run
 
 Folder = Callable[[str], Path]
@@ -40,8 +43,8 @@ def test_a_healthy_server(folder: Folder, log: Path) -> None:
             capacity=True,
         )
         assert {name: one["state"] for name, one in found.items()} == {
-            "log": "good", "gpus": "skipped", "endpoints": "good", "server-info": "good", "metrics": "good",
-            "smoke": "good", "capacity": "good",
+            "log": "good", "gpus": "skipped", "endpoints": "good", "server-info": "good", "patches": "skipped",
+            "metrics": "good", "smoke": "good", "capacity": "good",
         }  # fmt: skip
         assert found["endpoints"]["told"].startswith("/ready")
         assert "GET /health" not in server.log.split(READY)[1].split("POST /v1/completions")[0]
@@ -90,3 +93,29 @@ def test_nobody_there(folder: Folder, log: Path) -> None:
     found = checkup(server)
     assert found["endpoints"]["state"] == "bad"
     assert "refused" in found["endpoints"]["told"]
+
+
+def test_by_address_and_the_answers_of_before(
+    folder: Folder, log: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with running(folder("0.5.23"), log, "--tp-size", "2") as server:
+        server.wait_for(READY)
+        url = f"http://127.0.0.1:{server.port}"
+        (tmp_path / "profile.yaml").write_text(
+            "name: x\nengine: {version: 0.5.23, venv: /opt/x, rehearsal: true}\n"
+            f"model: {{path: /models/none}}\nparallel: {{tp: 2}}\nserver: {{port: {server.port}}}\n"
+        )
+        words = ["health", "--url", url, "--profile", "profile.yaml"]
+        assert main(words) == 0
+        told = capsys.readouterr().out
+        assert "all 3 settings that were asked for are in effect" in told
+        assert "changed by the engine itself: page_size became 256 (default: null)" in told
+        kept = tmp_path / ".dsv4deploy/answers.json"
+        (key,) = json.loads(kept.read_text())
+        kept.write_text(json.dumps({key: {"short": "Lorem ipsum dolor sit amet", "long": "consectetur"}}))
+        assert main([*words, "--only", "smoke", "--format", "json"]) == 0
+        (one,) = json.loads(capsys.readouterr().out)["servers"]
+        assert any("is another one than before" in note for note in one["notes"])
+    assert main(["health", "--url", url, "--only", "endpoints"]) == 1
+    assert main(["health", "--url", "ftp://x"]) == 2

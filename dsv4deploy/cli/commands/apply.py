@@ -81,7 +81,7 @@ def command(
     with fleet.workshop() as folder:
         try:
             ready = (
-                fleet.planned_before(plan_file.read(plan, folder), options, take_over=take_over)
+                fleet.planned_before(plan_file.read(plan, folder), options, retry=retry, take_over=take_over)
                 if plan
                 else fleet.ready(
                     folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry, take_over=take_over

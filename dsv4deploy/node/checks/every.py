@@ -70,6 +70,19 @@ def _started(pid: int) -> float:
     return time.time() - procs.uptime() + process.start / os.sysconf("SC_CLK_TCK")
 
 
+# What a failed check is called. Cards, log lines and thresholds speak of the place or the wish, not of what was started.
+CLASSES = {"smoke": "wrong-output", "server-info": "setting-not-in-effect", "capacity": "capacity-failed"}
+
+
+def failure(checks: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The first failed check that speaks of what was started, in the words of a judged start; None if there is none."""
+    for one in checks:
+        if one["state"] == "bad" and one["check"] in CLASSES:
+            told = {"state": "failed", "class": CLASSES[one["check"]], "stage": "serve", "root": one["told"]}
+            return {**told, "why": one["told"], "lines": list(one["details"])}
+    return None
+
+
 def _one(name: str, target: Target) -> Finding:
     check, asks = CHECKS[name]
     if asks and target.busy:

@@ -44,8 +44,12 @@ def judge(
     """Bad if a card of ours has an error, a fault, a brake on it, a stranger on it, or memory that nobody owns."""
     devices = request.get("devices")
     ours = [card for card in cards if not devices or int(card["index"]) in devices]
-    wrong = [told for card in ours for told in (*_errors(card), *_occupied(card, users, set(request["pids"])))]
-    wrong += [f"the driver reported Xid {number} on {bus}" for bus, number in faults(kernel)]
+    pids = set(request["pids"])
+    # In a container the driver names no processes: then nobody can say that a card's memory belongs to none.
+    told_of_us = any(pid in pids for _, pid, _ in users)
+    wrong = [told for card in ours for told in (*_errors(card), *_occupied(card, users, pids))]
+    wrong += [told for card in ours if told_of_us for told in _wedged(card, users)]
+    wrong += [f"the driver reported Xid {xid} on {bus}" for bus, xid in faults(kernel)]
     wrong += _memory(ours, users, request.get("argv") or [])
     if wrong:
         return Finding("bad", wrong[0], tuple(wrong))
@@ -101,9 +105,13 @@ def _occupied(card: dict[str, str], users: list[tuple[str, int, float]], pids: s
     told = [f"process {pid} computes on card {card['index']} and is not ours" for pid in strangers]
     if len(here) - len(strangers) > 1:
         told.append(f"{len(here) - len(strangers)} processes of ours are on card {card['index']}, one is expected")
-    if not here and (number(card["memory.used"]) or 0) > _IDLE_MIB:
-        told.append(f"card {card['index']} is wedged: {card['memory.used']} MiB are in use by no process")
     return told
+
+
+def _wedged(card: dict[str, str], users: list[tuple[str, int, float]]) -> list[str]:
+    if any(uuid == card["uuid"] for uuid, _, _ in users) or (number(card["memory.used"]) or 0) <= _IDLE_MIB:
+        return []
+    return [f"card {card['index']} is wedged: {card['memory.used']} MiB are in use by no process"]
 
 
 def _memory(cards: list[dict[str, str]], users: list[tuple[str, int, float]], argv: list[str]) -> list[str]:

@@ -50,7 +50,8 @@ def test_a_card_that_is_not(change: dict[str, str], words: str) -> None:
 def test_processes_on_cards() -> None:
     assert "process 4711 computes on card 0" in told({}, users="GPU-0, 100, 9\nGPU-0, 4711, 9\n").told
     assert told({}, users="GPU-0, 100, 9\nGPU-0, 101, 9\n").told.startswith("2 processes of ours are on card 0")
-    assert told({}, users="").told.startswith("card 0 is wedged: 90112 MiB are in use by no process")
+    assert told({}, {}, users="GPU-0, 100, 9\n").told == "card 1 is wedged: 90112 MiB are in use by no process"
+    assert told({}, {}, users="").state == "good"
     assert told({}, {"memory.used": "70000"}, users="GPU-0, 100, 9\n", devices=[0]).state == "good"
 
 

@@ -1,0 +1,72 @@
+"""A user's folder on this machine: local connection, process supervisor, rehearsal engine; no root, no ssh."""
+
+import getpass
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import bundles
+
+BIN = Path(sys.executable).parent
+INVENTORY = Path(__file__).parents[2] / "inventories/local.ini"
+
+
+class Desk:
+    """One user's folder, with a home of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = bundles.free_port()
+        subprocess.run([BIN / "dsv4deploy", "rehearse", "venv", folder / "engine", "--engine", "0.5.23"], check=True)
+        (folder / "profile.yaml").write_text(
+            f"""
+name: flash
+engine: {{version: 0.5.23, venv: {folder}/engine, rehearsal: true}}
+model: {{path: /models/none, served_name: tiny}}
+hardware: {{devices: [0, 1, 2, 3]}}
+parallel: {{tp: 4}}
+server: {{port: {self.port}}}
+service: {{supervisor: process, user: {getpass.getuser()}}}
+env: {{DSV4_REHEARSAL_SPEED: "20"}}
+"""
+        )
+
+    @property
+    def here(self) -> Path:
+        return self.folder / ".local/share/dsv4deploy/flash"
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [BIN / "dsv4deploy", words[0], "-i", INVENTORY, *words[1:]],
+            cwd=self.folder,
+            env={**os.environ, "HOME": str(self.folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str) -> tuple[int, str]:
+        running = self.begin(*words)
+        out, _ = running.communicate(timeout=120)
+        return running.returncode, out
+
+    def process(self) -> tuple[int, list[str]]:
+        """Pid and arguments of the server, from the kernel."""
+        pid = json.loads((self.here / "run/process.json").read_text())["pid"]
+        try:
+            return pid, Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+        except OSError:
+            return pid, []
+
+    def wipe(self) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                mine = str(self.folder).encode() in (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if mine:
+                os.kill(int(process.name), signal.SIGKILL)
