@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
-from dsv4deploy.model.document import Document, Merged, Tree
+from dsv4deploy.model.document import Document, Leaf, Merged, Tree
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
@@ -124,7 +124,7 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
     workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
-    start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers, asked)
+    start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers, asked, merged.leaves())
     settled, report, memory = _judged(start, knowledge)
     report = replace(
         report,
@@ -177,6 +177,7 @@ class _Start:
     workload: Workload
     waivers: Sequence[Waiver]
     asked: Asked
+    written: Mapping[str, Leaf] = field(default_factory=dict)
 
 
 def _remembered(looked: Looked, marks: Marks | None, asked: Asked) -> Looked:
@@ -213,6 +214,7 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
         facts,
         knowledge.rules,
         catalogue=catalogue,
+        profile=start.written,
         waivers=start.waivers,
         today=knowledge.today,
         beside=[told for told in memory.diagnostics if told.level is not Level.NOTE],

@@ -1,13 +1,14 @@
 """What was written, with a place for every key and every value: one text, and several laid over one another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dsv4deploy.model.place import Place
 
 # What a text can say. Mappings keep the order in which they were written.
-Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
+Leaf: TypeAlias = "str | int | float | bool | None"
+Tree: TypeAlias = "dict[str, Tree] | list[Tree] | Leaf"
 # Where it says so: names of keys and indices of list items, from the top; `()` is the whole.
 KeyPath: TypeAlias = tuple[str | int, ...]
 # The lines of every text that a place can point into, by `Place.file`.
@@ -72,11 +73,24 @@ class Merged:
             return ""
         return self.sources[place.file][place.line - 1][place.column - 1 : place.end_column - 1]
 
+    def leaves(self) -> dict[str, Leaf]:
+        """Every single value by its dotted path."""
+        return {dotted(path): value for path, value in _leaves((), self.tree)}
+
 
 def dotted(path: KeyPath) -> str:
     """`path` as `--set` takes it: `hardware.devices[0]`, `env."my.key"`."""
     words = [f"[{step}]" if isinstance(step, int) else f".{_quoted(step)}" for step in path]
     return "".join(words).removeprefix(".")
+
+
+def _leaves(path: KeyPath, tree: Tree) -> Iterator[tuple[KeyPath, Leaf]]:
+    if isinstance(tree, dict | list):
+        inner = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for step, value in inner:
+            yield from _leaves((*path, step), value)
+    else:
+        yield path, tree
 
 
 def _quoted(key: str) -> str:

@@ -110,6 +110,17 @@ def test_a_teams_rules_beside_a_profile_speak(tmp_path: Path, capsys: pytest.Cap
     assert (found["level"], found["place"]["line"]) == ("error", 5)
 
 
+def test_a_teams_rule_sees_the_keys_of_the_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "profile.yaml").write_text(PROFILE)
+    (tmp_path / "rules").mkdir()
+    of_name = OWN.replace("{setting: nnodes, is: 1}", "{profile: name, is: one}")
+    for name, count in (("one", 1), ("two", 0)):
+        (tmp_path / "rules/tp-eight.yaml").write_text(of_name.replace("is: one", f"is: {name}"))
+        run(["validate", str(tmp_path / "profile.yaml"), "--format", "json"])
+        answer = json.loads(capsys.readouterr().out)
+        assert [one["rule"] for one in answer["diagnostics"]].count("tp-eight") == count
+
+
 def test_a_teams_rule_that_does_not_load_stops_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "profile.yaml").write_text(PROFILE)
     (tmp_path / "rules").mkdir()

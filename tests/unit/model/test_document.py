@@ -32,3 +32,8 @@ def test_what_nobody_wrote_stands_where_its_surroundings_stand() -> None:
     assert merged.place(("a", "b", 0)) == inner
     assert merged.place(("x",)) == outer
     assert Merged({}).place(("x",)) is None
+
+
+def test_every_single_value_has_its_path() -> None:
+    merged = Merged({"a": {"b": 1, "c": {}}, "d": ["x", {"e": None}]})
+    assert merged.leaves() == {"a.b": 1, "d[0]": "x", "d[1].e": None}
