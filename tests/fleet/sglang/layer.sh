@@ -3,7 +3,7 @@
 # About a minute and 1.6 GB the first time. Needs root and Debian's python3-venv, whose Python is the one in the nodes.
 set -euo pipefail
 here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)"
-recipe="$(cat "$here"/requirements*.txt "$here"/tiny_model.py "$here"/stubs/*.py "$here"/layer.sh | sha256sum | cut -c1-12)"
+recipe="$(cat "$here"/requirements*.txt "$here"/tiny_model.py | sha256sum | cut -c1-12)"
 layer="${TB_CACHE:-/var/cache/dsv4-testbed}/engine-$recipe"
 
 mkdir -p "$(dirname "$layer")"
@@ -22,8 +22,8 @@ if [[ ! -e "$layer/ready" ]]; then
   /usr/bin/python3 -m venv /opt/sglang/venv
   /opt/sglang/venv/bin/pip install -qq -r "$here/requirements.txt" >&2
   /opt/sglang/venv/bin/pip install -qq --no-deps -r "$here/requirements-alone.txt" >&2
-  cp -r "$here/stubs" /opt/sglang/stubs
   /opt/sglang/venv/bin/python "$here/tiny_model.py" /opt/sglang/tiny >&2
   touch "$layer/ready"
 fi
+cp -rT "$here/stubs" "$layer/root/opt/sglang/stubs"
 echo "$layer/root"
