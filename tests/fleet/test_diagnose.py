@@ -4,7 +4,7 @@ import os
 import signal
 
 import pytest
-from ground import Ground, profile
+from ground import PORT, Ground, profile
 
 pytestmark = pytest.mark.fleet
 
@@ -27,7 +27,7 @@ ARMS = ("which-plain", "which-switched")
 
 
 def prepare(ground: Ground, failure: str = "stream-capture-isolation", **env: str) -> None:
-    ground.write(profile(**env))
+    ground.write(profile("flash", PORT, **env))
     ground.write(EXPERIMENT.replace("FAILURE", failure), "experiment.yaml")
 
 
