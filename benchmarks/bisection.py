@@ -67,7 +67,7 @@ def ddmin(world: World, chance: random.Random) -> tuple[int, bool]:
         return cache[mix]
 
     left, parts = list(SETTINGS), 2
-    while len(left) >= 2:
+    while len(left) > 1:
         size = -(-len(left) // parts)
         subsets = [left[at : at + size] for at in range(0, len(left), size)]
         rests = [[one for one in left if one not in subset] for subset in subsets]

@@ -5,22 +5,27 @@ import os
 import pwd
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
 from dsv4deploy.cli import house
+from dsv4deploy.cli.remote_node import RemoteNode
 from dsv4deploy.flow import Knowledge, Looked, looked_at
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import ansible
 from dsv4deploy.rim.local_node import LocalNode
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages.marks import key_of
+from dsv4deploy.stages.ports import DEFAULT_PORT
 
 _LOOK_S = 5.0
 _MARGIN_S = 120.0
@@ -37,6 +42,10 @@ class Node(Protocol):
     def name(self) -> str:
         """The node as the inventory has it."""
 
+    @property
+    def address(self) -> str:
+        """Where its ports are reached from here."""
+
     def ask(self, verb: str, deployment: str, **more: Any) -> Answer:  # noqa: ANN401 (any JSON)
         """What the tool there answers; raises `Trouble` where it could not do it."""
 
@@ -46,10 +55,11 @@ class Node(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """How a start ended: the judge's answer and the seconds that it took."""
+    """How a start ended: the judge's answer, the seconds that it took, and whether it passed what was asked of it."""
 
     answer: Answer
     seconds: float
+    passed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ class Ground:
     told: str = ""
 
 
-def local(project: Path, looked: Looked, world: Path | None) -> Ground:
+def here(project: Path, looked: Looked, world: Path | None) -> Ground:
     """This machine; a rehearsal where `world` is given or the engine of the profile is not here, and it says so."""
     user = pwd.getpwuid(os.getuid()).pw_name
     sets = [
@@ -81,6 +91,14 @@ def local(project: Path, looked: Looked, world: Path | None) -> Ground:
     return Ground(LocalNode(project / _FOLDER / "local"), tuple(sets), told)
 
 
+def ground(options: ansible.Options, *, local: bool, world: Path | None) -> Callable[[Path, Looked], Ground]:
+    """Where the starts of one command are made, given the project and the profile."""
+    if local:
+        return partial(here, world=world)
+    node = RemoteNode.of(options)
+    return lambda _project, _looked: Ground(node, (), f"on {node.name}")
+
+
 def looked_with(knowledge: Knowledge, profile: str, variants: Sequence[str], sets: Sequence[str]) -> Looked:
     """A profile with changes laid over it."""
     return looked_at(Files(), knowledge, house.asked(Path(profile), variants, sets, None, ()))
@@ -93,8 +111,11 @@ def key(looked: Looked) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def started(node: Node, looked: Looked, limit_s: float | None, tell: Tell) -> Started:
-    """Start a profile on trial, watch it until the first decisive sign or the deadline, and stop it for sure."""
+def started(node: Node, looked: Looked, limit_s: float | None, tell: Tell, check: str = "") -> Started:
+    """Start a profile on trial, watch it until the first decisive sign or the deadline, and stop it for sure.
+
+    `check` is a shell command that is run here once the server is ready, with its address in `DSV4_URL`.
+    """
     bundle = house.bundle(looked)
     limit = limit_s or looked.profile.service.timeouts.start_s or _USUAL_LIMIT_S
     node.put(bundle)
@@ -110,26 +131,46 @@ def started(node: Node, looked: Looked, limit_s: float | None, tell: Tell) -> St
                 stage = str(answer.get("stage"))
                 tell(f"{time.monotonic() - began:6.1f} s  {stage}")
             if answer.get("state") != "progressing" or left <= 0:
-                return Started(answer, round(time.monotonic() - began, 1))
+                seconds = round(time.monotonic() - began, 1)
+                url = f"http://{node.address}:{looked.profile.server.port or DEFAULT_PORT}"
+                return Started(answer, seconds, not check or answer.get("state") != "ready" or _passes(check, url))
     finally:
         with unhurried():
             node.ask("restore", bundle.name, why="the trial is over")
 
 
 @contextmanager
-def aside(node: Node, name: str, *, leave: bool) -> Iterator[None]:
-    """Stop the deployment `name` where it runs, and start it again in the end, whatever happens between."""
+def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None]:
+    """Stop the deployment `name` where it runs, and start it again in the end, whatever happens between.
+
+    That it is stopped is written down, so that the next run starts it again should this one be killed.
+    """
+    note = project / _FOLDER / "stopped" / f"{node.name}-{name}"
     runs = not leave and bool(node.ask("status", name).get("running"))
     if runs:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text("")
         sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
         node.ask("stop", name)
     try:
         yield
     finally:
-        if runs:
+        if note.exists():
             with unhurried():
-                node.ask("start", name)
-            sys.stderr.write(f"{node.name}: {name} is started again\n")
+                _brought_back(node, name)
+            note.unlink()
+
+
+def _brought_back(node: Node, name: str) -> None:
+    try:
+        node.ask("start", name)
+    except Trouble as trouble:
+        raise Trouble(
+            f"{name} on {node.name} is still stopped: {trouble.message}",
+            f"dsv4deploy start --name {name}",
+            trouble.code,
+        ) from None
+    sys.stderr.write(f"{node.name}: {name} is started again\n")
 
 
 @contextmanager
@@ -161,6 +202,10 @@ def unhurried() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _passes(check: str, url: str) -> bool:
+    return subprocess.run(["/bin/sh", "-c", check], env={**os.environ, "DSV4_URL": url}, check=False).returncode == 0
 
 
 def _rehearsal(project: Path, version: str, world: Path | None) -> Path:

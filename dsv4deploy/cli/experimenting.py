@@ -95,7 +95,7 @@ def _course(asked: Asked) -> Course:
     profile = str(project / experiment.profile)
     knowledge = house.knowledge(Path(profile))
     base = arms.looked_with(knowledge, profile, (), ())
-    ground = arms.local(project, base, asked.world)
+    ground = arms.ground(asked.options, local=asked.local, world=asked.world)(project, base)
     port = [f"server.port={experiment.port}"] if experiment.port else []
     looked = {}
     for name, arm in experiment.arms.items():
@@ -114,7 +114,8 @@ def _carried_out(course: Course, asked: Asked, say: arms.Tell) -> tuple[Judgemen
     answers: dict[str, arms.Started] = {}
     if stage.next_arm(experiment, keys, made) is None:
         return stage.judged(experiment, keys, made), answers
-    with arms.aside(course.ground.node, course.base.profile.name, leave=experiment.running == "leave"):
+    leave = experiment.running == "leave"
+    with arms.aside(course.ground.node, course.base.profile.name, course.project, leave=leave):
         while (name := stage.next_arm(experiment, keys, made)) is not None:
             say(f"{name}: starting\n")
             answers[name] = arms.started(

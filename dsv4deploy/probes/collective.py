@@ -73,7 +73,7 @@ def synchronized(here: Here) -> None:
 def seconds_each(here: Here, payload: int, function: Callable[[], Any]) -> float:
     """Mean seconds of one call, of many put on the device one after another, as nccl-tests counts."""
     rounds = _ROUNDS_SMALL if payload <= _SMALL else _ROUNDS_LARGE
-    for _ in range(3):
+    for _ in range(rounds // 2):
         function()
     synchronized(here)
     began = time.perf_counter()

@@ -51,6 +51,13 @@ def gpus() -> list[dict[str, Any]]:
     return found
 
 
+def visible(cards: int, chosen: str | None) -> int:
+    """How many of the machine's cards a process may use; `chosen` is its `CUDA_VISIBLE_DEVICES`."""
+    if chosen is None:
+        return cards
+    return min(cards, len([word for word in chosen.split(",") if word.strip() not in {"", "-1"}]))
+
+
 def links(topology: str) -> dict[str, str]:
     """`GPU0-GPU1` to the kind of link, such as `NV18` or `PIX`, from the matrix of `nvidia-smi topo -m`."""
     lines = re.sub(r"\x1b\[[0-9;]*m", "", topology).splitlines()

@@ -41,7 +41,7 @@ def run(cases: Sequence[Case], ask: Ask, say: Callable[[str], None]) -> dict[str
     imported = round(time.monotonic() - began, 2)
     results = []
     for case in cases:
-        results.append(_result(case, ask, len(stack["gpus"])))
+        results.append(_result(case, ask, machine.visible(len(stack["gpus"]), os.environ.get("CUDA_VISIBLE_DEVICES"))))
         say(_line(results[-1]))
     return {
         "schema": "probe/1",

@@ -24,6 +24,7 @@ class LocalNode:
     """A root folder of deployments on this machine."""
 
     name = "here"
+    address = "127.0.0.1"
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()

@@ -13,6 +13,11 @@ from math import ceil, log2
 
 Mix = frozenset[str]
 
+# Bits and probabilities below this are rounding.
+_NOTHING = 1e-12
+# How likely one or two further parts are, beside what was expected of the size.
+_SURPRISE = (0.0, 0.005, 0.002)
+
 
 class Outcome(StrEnum):
     """How the launch of a mix ended, for the question that is asked."""
@@ -148,8 +153,13 @@ def _fewer(question: Question, level: _Level, last: int) -> tuple[float, ...]:
     """How likely each number of further parts is once the last one is known to be the candidate number `last`."""
     weights = [question.likely.get(name, 1.0) for name in level.order]
     before, share = sum(weights[: last - 1]) / sum(weights), weights[last - 1] / sum(weights)
-    further = [p * s * share * before ** (s - 1) for s, p in enumerate(level.sizes) if s]
-    return tuple(further) if last > 1 else (1.0,)
+    if last == 1:
+        return (1.0,)
+    further = _normal([p * s * share * before ** (s - 1) for s, p in enumerate(level.sizes) if s])
+    # Larger culprits than anybody thought of stay possible.
+    padded = [*further, *[0.0] * (len(_SURPRISE) - len(further))]
+    surprise = [*_SURPRISE, *[0.0] * (len(padded) - len(_SURPRISE))]
+    return tuple(p + extra for p, extra in zip(padded, surprise, strict=True))
 
 
 def _telling(question: Question, level: _Level, belief: Sequence[float], suspects: Mix) -> Next | None:
@@ -169,9 +179,6 @@ def _telling(question: Question, level: _Level, belief: Sequence[float], suspect
     if best is None or most <= _NOTHING:
         return None
     return Next(best, _left(question, level, belief))
-
-
-_NOTHING = 1e-12
 
 
 def _information(question: Question, inside: float) -> float:

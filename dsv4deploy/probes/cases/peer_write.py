@@ -22,6 +22,8 @@ from dsv4deploy.probes.collective import (
 
 _FLOAT = 4
 _BLOCK = 1024
+# Where torch's words for opening a shared tensor have the device in whose context it is opened.
+_DEVICE = 6
 
 
 def _peer_write(here: Here) -> None:
@@ -113,7 +115,7 @@ def _buffer(here: Here, count: int, rank: int) -> Any:
 
 
 def _shared(here: Here, dist: Any, mine: Any, other: int, count: int) -> Any:
-    """The other rank's buffer, opened here."""
+    """The other rank's buffer, opened in this rank's own context: only so may its kernels store there."""
     here.enter("share")
     if here.ask.device != "cuda":
         return _buffer(here, count, other)
@@ -122,7 +124,7 @@ def _shared(here: Here, dist: Any, mine: Any, other: int, count: int) -> Any:
     handles: list[Any] = [None, None]
     dist.all_gather_object(handles, pickle.dumps(reduce_tensor(mine)))
     open_it, words = pickle.loads(handles[other])  # noqa: S301 (written by the other rank of this very probe)
-    return open_it(*words)
+    return open_it(*words[:_DEVICE], here.rank, *words[_DEVICE + 1 :])
 
 
 CASES = (

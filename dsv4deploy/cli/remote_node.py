@@ -1,0 +1,76 @@
+"""One node of an inventory, asked through Ansible; a node that is lost for a moment is asked again."""
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dsv4deploy.cli import fleet
+from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import ansible, bundles
+
+_PATIENCE_S = 120.0
+_PAUSE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteNode:
+    """The node on which starts are made."""
+
+    options: ansible.Options
+    name: str
+    address: str
+
+    @classmethod
+    def of(cls, options: ansible.Options) -> "RemoteNode":
+        """The one node that inventory and limit leave.
+
+        Raises:
+            Trouble: there are several.
+        """
+        found = ansible.hosts(options)
+        if len(found) != 1:
+            names = ", ".join(host.name for host in found)
+            raise Trouble(f"there are several nodes: {names}", f"choose one: --limit {found[0].name}", Exit.USAGE)
+        return cls(options, found[0].name, str(found[0].variables.get("ansible_host") or found[0].name))
+
+    def ask(self, verb: str, deployment: str, **more: Any) -> Mapping[str, Any]:  # noqa: ANN401 (any JSON)
+        """What the tool on the node answers.
+
+        Raises:
+            Trouble: it could not do what was asked, or stays out of reach.
+        """
+        end = time.monotonic() + _PATIENCE_S
+        while True:
+            event = self._asked(verb, deployment, more)
+            if event is not None and event.kind is Kind.OK:
+                return event.answer
+            lost = event is None or event.kind is Kind.UNREACHABLE
+            if not lost or time.monotonic() > end:
+                why = fleet.reason(event) if event else "no answer"
+                raise Trouble(f"{self.name}: {verb} of {deployment}: {why}", code=Exit.APPLY_FAILED)
+            time.sleep(_PAUSE_S)
+
+    def put(self, bundle: Bundle) -> None:
+        """Check the node and install the release; nothing is started."""
+        with tempfile.TemporaryDirectory(prefix="dsv4deploy-arm-") as folder:
+            path = Path(folder, bundle.name)
+            bundles.write(bundle, path)
+            self.ask("stage", bundle.name, bundle=str(path))
+
+    def _asked(self, verb: str, deployment: str, more: Mapping[str, Any]) -> Event | None:
+        heard: list[Event] = []
+        variables = {
+            "dsv4_verb": verb,
+            "dsv4_name": deployment,
+            **{f"dsv4_{key}": value for key, value in more.items()},
+        }
+        played = ansible.play(
+            "arm", self.options, nodes=[self.name], variables=variables, by_node={}, tell=heard.append
+        )
+        fleet.begun(played)
+        return next((one for one in reversed(heard) if one.kind is not Kind.RETRY), None)

@@ -1,0 +1,137 @@
+"""`diagnose` and `bisect` on this machine, with rehearsals: from the question to verdict, mark and draft rule."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+COMMAND = Path(sys.executable).parent / "dsv4deploy"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name in ("compile-vs-kernel", "dsv4-flash-nvfp4-tp4"):
+        shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns(".dsv4deploy"))
+    return tmp_path / "compile-vs-kernel"
+
+
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [COMMAND, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=180, env=_environment()
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("DSV4_")}
+
+
+def nothing_left(folder: Path) -> bool:
+    """Whether all that belongs to a folder has ended; the watch over a trial sees within a second that it is over."""
+    end = time.monotonic() + 10
+    while processes(folder) and time.monotonic() < end:
+        time.sleep(0.1)
+    return processes(folder) == []
+
+
+def processes(folder: Path) -> list[str]:
+    """The command lines that still belong to a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in words:
+            found.append(words)
+    return found
+
+
+def test_the_first_experiment_is_criticised_before_anything_starts(project: Path) -> None:
+    code, out = run(project, "diagnose", "experiment.yaml", "--local", "--check")
+    assert code == 1
+    assert "warning[confound]: arm kernel-off differs from its control kernel-on in 2 variables" in out
+    assert "hypothesis stack blames compile.torch_compile, and no two arms differ in it alone" in out
+    assert "autotune is at work in arm kernel-off too" in out
+    assert not (project / ".dsv4deploy/trials").exists()
+
+
+def test_the_recorded_outcome_has_its_verdict_mark_and_draft_and_is_not_run_twice(project: Path) -> None:
+    words = ("diagnose", "experiment-2.yaml", "--local", "--repeats", "1")
+    code, out = run(project, *words)
+    assert code == 0, out
+    assert "a rehearsal of SGLang 0.5.13.post1 on this machine" in out
+    assert "torch.compile does not survive the capture of this stack, whatever the kernel" in out
+    draft = yaml.safe_load((project / ".dsv4deploy/drafts/compile-vs-kernel-2.yaml").read_text())
+    assert draft["when"] == [{"setting": "enable_torch_compile", "is": True}]
+    assert len(list((project / ".dsv4deploy/rehearsal-marks").glob("stream-capture-*.yaml"))) == 2
+    assert not (project / "marks").exists()
+    assert nothing_left(project)
+    code, again = run(project, *words, "--format", "json")
+    assert code == 0
+    told = json.loads(again[again.index("{") :])
+    assert (told["schema"], told["kind"], len(told["trials"])) == ("experiment/1", "decided", 4)
+    assert len(list((project / ".dsv4deploy/trials").glob("*.yaml"))) == 4
+
+
+def test_in_the_other_world_only_the_kernel_is_at_fault_and_bisect_finds_the_same_pair(project: Path) -> None:
+    code, out = run(project, "diagnose", "experiment-2.yaml", "--world", "world-kernel.yaml", "--repeats", "1")
+    assert code == 0, out
+    assert "our kernel under torch.compile is the blocker" in out
+    profile = (EXAMPLES / "dsv4-flash-nvfp4-tp4/profile.yaml").read_text().partition("variants:")[0]
+    (project / "good.yaml").write_text(profile.replace("MMA_FLASHMLA: 1\n", "MMA_FLASHMLA: 0\n"))
+    (project / "bad.yaml").write_text(
+        profile.replace("max_bs: 32", "max_bs: 64") + "compile: {torch_compile: true}\nenv: {OMP_NUM_THREADS: 8}\n"
+    )
+    words = ("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--world", "world-kernel.yaml", "--format", "json")
+    code, out = run(project, *words)
+    assert code == 0, out
+    told = json.loads(out[out.index("{\n") : out.rindex("}") + 1])
+    assert set(told["culprit"]) == {"compile.torch_compile", "kernels.toggles.SGLANG_SM120_MMA_FLASHMLA"}
+    assert told["failure"] == "stream-capture"
+    assert nothing_left(project)
+
+
+def test_a_check_that_fails_once_ready_can_be_bisected_too(project: Path) -> None:
+    profile = (EXAMPLES / "dsv4-flash-nvfp4-tp4/profile.yaml").read_text().partition("variants:")[0]
+    (project / "good.yaml").write_text(profile)
+    (project / "bad.yaml").write_text(profile + "env: {OMP_NUM_THREADS: 8}\ncompile: {max_bs: 8}\n")
+    check = f"""{sys.executable} -c "
+import os, sys, urllib.request
+told = urllib.request.urlopen(os.environ['DSV4_URL'] + '/server_info').read().decode()
+sys.exit('\\"torch_compile_max_bs\\": 8' in told or '\\"torch_compile_max_bs\\":8' in told)
+" """
+    words = ("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--local", "--check", check)
+    code, out = run(project, *words)
+    assert code == 0, out
+    assert "culprit: compile.max_bs=8" in out
+    assert "check-failed, found in" in out
+
+
+def test_an_interrupt_leaves_no_process_and_says_so(project: Path) -> None:
+    running = subprocess.Popen(
+        [COMMAND, "diagnose", "experiment-2.yaml", "--local"],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=_environment(),
+        start_new_session=True,
+    )
+    end = time.monotonic() + 60
+    while not any("launch_server" in words for words in processes(project)):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 130, out
+    assert "what is done counts" in out
+    assert nothing_left(project)

@@ -1,0 +1,90 @@
+"""Experiments and bisections on real nodes: verdicts, and the service that ran before runs again whatever happens."""
+
+import os
+import signal
+
+import pytest
+from ground import PORT, Ground, profile
+
+pytestmark = pytest.mark.fleet
+
+EXPERIMENT = """
+name: which
+question: Does the switch break the start?
+profile: profile.yaml
+hypotheses:
+  switch: {says: the switch breaks it, blames: [env.DSV4_REHEARSAL_FAIL]}
+arms:
+  plain: {}
+  switched: {control: plain, changes: {env.DSV4_REHEARSAL_FAIL: FAILURE}}
+deadline_s: 60
+port: 31000
+decide:
+  - {when: {plain: ready, switched: failed}, verdict: the switch breaks it, supports: switch, matters: [env.DSV4_REHEARSAL_FAIL]}
+  - {when: {plain: ready, switched: ready}, verdict: the switch breaks nothing}
+"""
+ARMS = ("which-plain", "which-switched")
+
+
+def prepare(ground: Ground, failure: str = "stream-capture-isolation", **env: str) -> None:
+    ground.write(profile("flash", PORT, **env))
+    ground.write(EXPERIMENT.replace("FAILURE", failure), "experiment.yaml")
+
+
+def nothing_left(ground: Ground) -> None:
+    """See that no arm runs, and that nobody listens on the arms' port."""
+    for arm in ARMS:
+        assert ground.pid(unit=arm) == 0
+    assert ground.shell("ss -Hltn 'sport = :31000'") == ""
+
+
+def test_the_verdict_comes_with_a_mark_and_a_draft_and_the_service_runs_again(ground: Ground) -> None:
+    prepare(ground)
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert code == 0, out
+    assert "verdict: decided: the switch breaks it" in out
+    assert "cudaErrorStreamCapture" in out or "uncaptured work" in out
+    assert list((ground.folder / ".dsv4deploy/rehearsal-marks").glob("*.yaml"))
+    assert (ground.folder / ".dsv4deploy/drafts/which.yaml").exists()
+    ground.serves(before)
+    nothing_left(ground)
+
+
+def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Ground) -> None:
+    prepare(ground, "hung")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
+    ground.eventually(lambda: ground.pid(unit="which-switched"), 120)
+    os.kill(running.pid, signal.SIGINT)
+    out, _ = running.communicate(timeout=120)
+    assert running.returncode == 130, out
+    ground.serves(before)
+    nothing_left(ground)
+    prepare(ground)
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert code == 0, out
+    assert "plain: ready after" in out
+    assert "done before" in out
+
+
+def test_an_arm_that_is_never_ready_is_no_failure_of_the_configuration(ground: Ground) -> None:
+    prepare(ground, "slow-load")
+    ground.write(
+        (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 60", "deadline_s: 15"), "experiment.yaml"
+    )
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert code == 1, out
+    assert "verdict: progressing: arm switched was still progressing at its deadline" in out
+    nothing_left(ground)
+
+
+def test_bisect_finds_the_culprit_on_a_node(ground: Ground) -> None:
+    ground.write(profile(), "good.yaml")
+    ground.write(profile(COLOR="red", DSV4_REHEARSAL_FAIL="oom-load", SHAPE="round"), "bad.yaml")
+    code, out = ground.run("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--limit", "gpu01")
+    assert code == 0, out
+    assert "culprit: env.DSV4_REHEARSAL_FAIL" in out
+    assert list((ground.folder / ".dsv4deploy/drafts").glob("bisect-*.yaml"))

@@ -1,0 +1,175 @@
+"""An experiment is criticised before it runs, and its outcomes mean what its table says, or that they settle nothing."""
+
+from pathlib import Path
+
+import pytest
+from house import looked
+
+from dsv4deploy.cli.experimenting import read
+from dsv4deploy.model.experiment import Experiment, Kind, Trial
+from dsv4deploy.model.rule import Rule
+from dsv4deploy.source.rulebook import catalogue
+from dsv4deploy.stages.draft import draft_rule
+from dsv4deploy.stages.examples import failures
+from dsv4deploy.stages.experiment import differences, judged, next_arm, objections, outcome_of
+from dsv4deploy.stages.marks import Candidate
+
+EXAMPLES = Path(__file__).parents[3] / "examples/compile-vs-kernel"
+PROFILE = """
+name: flash
+engine: {version: 0.5.17, venv: /opt/sglang}
+model: {path: /models/x, facts: {model_type: deepseek_v4}}
+hardware: {arch: sm_120}
+server: {port: 30000}
+"""
+TABLE = [
+    {"when": {"off": "ready", "on": "failed"}, "verdict": "compile is at fault", "matters": ["compile.torch_compile"]},
+    {"when": {"off": "ready", "on": "ready"}, "verdict": "nothing is at fault"},
+]
+
+
+def experiment(**more: object) -> Experiment:
+    arms = {"off": {}, "on": {"control": "off", "changes": {"compile.torch_compile": True}}}
+    base = {"name": "x", "question": "q", "profile": "p.yaml", "arms": arms, "decide": TABLE}
+    return Experiment.model_validate({**base, **more})
+
+
+def arms_of(one: Experiment, profile: str | Path = PROFILE) -> dict[str, Candidate]:
+    def text(value: object) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return {
+        name: looked(profile, *(f"{path}={text(value)}" for path, value in arm.changes.items())).candidate
+        for name, arm in one.arms.items()
+    }
+
+
+def words(one: Experiment, profile: str | Path = PROFILE, rules: dict[str, list[str]] | None = None) -> list[str]:
+    return [found.rule for found in objections(one, arms_of(one, profile), rules or {})]
+
+
+def trial(arm: str, outcome: str, key: str = "k", record: str = "") -> Trial:
+    return Trial("x", arm, key, outcome, "here", "now", 1.0, record=record)
+
+
+KEYS = {"off": "k", "on": "k"}
+
+
+def test_one_variable_at_a_time_is_fine() -> None:
+    assert words(experiment()) == []
+
+
+def test_two_variables_at_once_are_a_confound_that_is_named() -> None:
+    both = {"compile.torch_compile": True, "memory.fraction_static": 0.7}
+    one = experiment(arms={"off": {}, "on": {"control": "off", "changes": both}})
+    (found,) = objections(one, arms_of(one), {})
+    assert found.rule == "confound"
+    assert "setting:enable_torch_compile" in found.message
+    assert "setting:mem_fraction_static" in found.message
+
+
+def test_an_arm_that_starts_the_same_is_named() -> None:
+    assert words(experiment(arms={"off": {}, "on": {"control": "off"}})) == ["same-as-control"]
+
+
+def test_a_blamed_variable_that_never_changes_alone_has_no_control() -> None:
+    said = {"compile": {"says": "s", "blames": ["compile.torch_compile"]}}
+    assert words(experiment(hypotheses=said)) == []
+    kernel = {"kernel": {"says": "s", "blames": ["kernels.moe_runner"]}}
+    assert words(experiment(hypotheses=kernel)) == ["no-control"]
+
+
+def test_an_arm_whose_launch_compiles_nothing_cannot_answer() -> None:
+    rule = "torch-compile-without-graphs"
+    assert rule in {one.id for one in catalogue()}
+    assert words(experiment(), rules={"on": [rule]}) == ["arm-cannot-answer"]
+
+
+def test_the_first_experiment_shows_its_confounds_and_the_second_has_none() -> None:
+    profile = EXAMPLES.parent / "dsv4-flash-nvfp4-tp4/profile.yaml"
+    first, second = read(EXAMPLES / "experiment.yaml"), read(EXAMPLES / "experiment-2.yaml")
+    assert words(first, profile) == ["confound", "no-control", "no-control", "mechanism-still-there"]
+    assert words(second, profile) == []
+    assert first.limit_s == second.limit_s == 14 * 30
+
+
+def test_the_port_of_an_arm_is_no_variable() -> None:
+    assert differences(looked(PROFILE).candidate, looked(PROFILE, "server.port=31000").candidate) == ()
+
+
+@pytest.mark.parametrize(
+    ("trials", "kind"),
+    [
+        ([], Kind.UNFINISHED),
+        ([trial("off", "ready")], Kind.UNFINISHED),
+        ([trial("off", "ready"), trial("on", "stream-capture")], Kind.DECIDED),
+        ([trial("off", "ready"), trial("on", "ready")], Kind.DECIDED),
+        ([trial("off", "oom-load"), trial("on", "ready")], Kind.UNDECIDED),
+        ([trial("off", "ready"), trial("on", "progressing")], Kind.PROGRESSING),
+        ([trial("off", "ready"), *[trial("on", "infrastructure")] * 3], Kind.INFRASTRUCTURE),
+        ([trial("off", "ready"), trial("on", "infrastructure")], Kind.UNFINISHED),
+        ([trial("off", "ready"), trial("on", "infrastructure"), trial("on", "oom-load")], Kind.DECIDED),
+        ([trial("off", "ready"), trial("on", "oom-load", key="another")], Kind.UNFINISHED),
+    ],
+)
+def test_outcomes_mean_what_the_table_says_or_settle_nothing(trials: list[Trial], kind: Kind) -> None:
+    assert judged(experiment(), KEYS, trials).kind is kind
+
+
+def test_an_arm_that_comes_out_both_ways_is_flaky_and_more_repeats_are_next() -> None:
+    twice = [trial("off", "ready"), trial("off", "oom-load")]
+    found = judged(experiment(repeats=2), KEYS, twice)
+    assert found.kind is Kind.FLAKY
+    assert "1 times ready, 1 times oom-load" in found.verdict
+    assert "--repeats 5" in found.next
+
+
+def test_arms_run_in_order_until_the_verdict_stands() -> None:
+    one = experiment(repeats=2)
+    made: list[Trial] = []
+    order = []
+    while (name := next_arm(one, KEYS, made)) is not None:
+        order.append(name)
+        made.append(trial(name, "ready" if name == "off" else "oom-load"))
+    assert order == ["off", "off", "on", "on"]
+
+
+def test_the_first_sign_wins() -> None:
+    early = experiment(decide=[{"when": {"off": "failed"}, "verdict": "not even without"}, *TABLE])
+    assert next_arm(early, KEYS, [trial("off", "oom-load")]) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        ({"state": "ready"}, "ready"),
+        ({"state": "progressing"}, "progressing"),
+        ({"state": "failed", "class": "stream-capture"}, "stream-capture"),
+        ({"state": "failed", "class": None}, "unrecognised"),
+        ({"state": "failed", "class": "port-in-use"}, "infrastructure"),
+        ({"state": "failed", "class": None, "late": True}, "progressing"),
+        ({"state": "hung", "class": "hung"}, "hung"),
+    ],
+)
+def test_a_start_has_one_word(answer: dict[str, object], word: str) -> None:
+    assert outcome_of(answer) == word
+
+
+def test_a_draft_holds_exactly_what_matters_and_its_own_test() -> None:
+    profile = PROFILE + "compile: {torch_compile: true}\nenv: {SGLANG_X: 1}\n"
+    told = dict.fromkeys(("summary", "why", "remedy", "ref", "date", "saw", "hardware"), "text")
+    rule = draft_rule(looked(profile).candidate, ("compile.torch_compile",), told)
+    assert rule is not None
+    assert rule["when"] == [{"setting": "enable_torch_compile", "is": True}]
+    assert rule["scope"] == {"engine": "==0.5.17", "arch": ["sm_120"], "family": ["deepseek-v4"]}
+    assert rule["evidence"][0]["grade"] == "reproduced"
+    assert failures(Rule.model_validate({**rule, "id": "x", "family": "own"})) == ()
+    assert draft_rule(looked(profile).candidate, ("memory.fraction_static",), told) is None
+
+
+def test_what_a_rehearsal_showed_is_inferred() -> None:
+    profile = PROFILE.replace("venv: /opt/sglang", "venv: /opt/sglang, rehearsal: true") + "parallel: {tp: 4}\n"
+    told = dict.fromkeys(("summary", "why", "remedy", "ref", "date", "saw", "hardware"), "text")
+    rule = draft_rule(looked(profile).candidate, ("parallel.tp",), told)
+    assert rule is not None
+    assert rule["evidence"][0]["grade"] == "inferred"
