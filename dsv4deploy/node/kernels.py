@@ -22,8 +22,13 @@ def install(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     return shadow.lay(release, manifest)
 
 
-def settle(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Bring the venv to what this release says: its patches in place, or none of ours; its server must be stopped."""
+def settle(release: Path, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bring the venv to what this release says: its patches in place, or none of ours; its server must be stopped.
+
+    `old` is the release that ran before, perhaps with patches in another venv.
+    """
+    if old and old["engine"].get("python") != manifest["engine"].get("python"):
+        revert_in_place(old)
     patches, python = patchset(manifest, release), manifest["engine"].get("python")
     if patches and in_place(manifest):
         return inplace.apply(patches, manifest["name"])

@@ -7,7 +7,7 @@ import os
 import pwd
 import subprocess
 from pathlib import Path
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from dsv4deploy.node.trouble import Trouble
 
@@ -123,6 +123,10 @@ def _run(release: Path, manifest: dict[str, Any], shadow: Path | None, asked: st
     python = manifest["engine"]["python"]
     env_file = (manifest.get("env_file") or {}).get("path") or ""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
+    # As the service's user, so that no cache of the engine is left to root.
+    user = _account(manifest)
+    if user is not None:
+        kept["HOME"] = user.pw_dir
     words = ["bash", "-c", _START, "bash", env_file, python, str(shadow or ""), _PROBE, asked]
     try:
         done = subprocess.run(
@@ -133,7 +137,7 @@ def _run(release: Path, manifest: dict[str, Any], shadow: Path | None, asked: st
             stdin=subprocess.DEVNULL,
             timeout=_LIMIT_S,
             check=False,
-            preexec_fn=_become(manifest),
+            preexec_fn=None if user is None else lambda: _become(user),
         )
     except subprocess.TimeoutExpired:
         raise Trouble("system", f"{python} imported the patched modules for more than {_LIMIT_S} s") from None
@@ -145,19 +149,18 @@ def _run(release: Path, manifest: dict[str, Any], shadow: Path | None, asked: st
     return answers
 
 
-def _become(manifest: dict[str, Any]) -> Callable[[], None] | None:
-    """Be the service's user, so that no cache of the engine is left to root."""
+def _account(manifest: dict[str, Any]) -> pwd.struct_passwd | None:
+    """The service's user, if we can be it; None to stay who we are."""
     name = (manifest.get("service") or {}).get("user")
     if os.geteuid() != 0 or not name:
         return None
     try:
-        user = pwd.getpwnam(name)
+        return pwd.getpwnam(name)
     except KeyError:
         return None
 
-    def become() -> None:
-        os.initgroups(user.pw_name, user.pw_gid)
-        os.setgid(user.pw_gid)
-        os.setuid(user.pw_uid)
 
-    return become
+def _become(user: pwd.struct_passwd) -> None:
+    os.initgroups(user.pw_name, user.pw_gid)
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)

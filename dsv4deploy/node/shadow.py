@@ -28,6 +28,7 @@ from dsv4deploy.node.venv import Package, Venv, run
 NAME = "shadow"
 STATE = ".dsv4deploy.json"
 _CACHES = "__pycache__"
+_LINKLESS = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
 _ABI = re.compile(r"\.(cpython-[^./]+)\.so$")
 
 _FIND = """
@@ -92,16 +93,6 @@ def differences(release: Path) -> list[dict[str, str]]:
         elif _digest(shadow / path) != wanted:
             found.append({"path": path, "what": "drifted"})
     return found + [{"path": path, "what": "added"} for path in sorted(there - set(state["files"]))]
-
-
-def outdated(release: Path) -> list[str]:
-    """Packages whose originals in the venv were changed since the shadow was built: by an upgrade, or by hand."""
-    state = files.read_json(release / NAME / STATE) or {}
-    return [
-        one["name"]
-        for one in state.get("packages", [])
-        if one.get("stamp") and one["stamp"] != stamp(Path(one["from"]))
-    ]
 
 
 def walk(folder: Path) -> Iterator[str]:
@@ -208,12 +199,9 @@ def _compiled(patches: PatchSet, entry: dict[str, Any]) -> list[str]:
 
 
 def _copy(package: Package, fresh: Path) -> dict[str, Any]:
-    """The package, its files as hard links; copied where a file system cannot, or may not, link."""
-    began, total = time.monotonic(), 0
-    why = ""
-    count = 0
-    sources = [package.folder, *_libraries(package)]
-    for source in sources:
+    """The package and its libraries, file by file."""
+    began, copier = time.monotonic(), _Copier(fresh, [package.folder, *_libraries(package)])
+    for source in copier.sources:
         for here, folders, names in os.walk(str(source)):
             target = fresh / source.name / os.path.relpath(here, str(source))
             target.mkdir(parents=True, exist_ok=True)
@@ -221,42 +209,49 @@ def _copy(package: Package, fresh: Path) -> dict[str, Any]:
             links = [one for one in folders if os.path.islink(os.path.join(here, one))]
             folders[:] = [one for one in folders if one not in links]
             for name in [*names, *links]:
-                refused = _link(os.path.join(here, name), str(target / name), copy=bool(why))
-                if refused and not why:
-                    why = refused
-                    room(fresh, _size(sources))
-                    shutil.copy2(os.path.join(here, name), str(target / name), follow_symlinks=False)
-                count += 1
-                total += os.lstat(os.path.join(here, name)).st_size if why else 0
+                copier.put(os.path.join(here, name), str(target / name))
     return {
         "name": package.name,
         "from": str(package.folder),
         "version": package.version,
         "stamp": stamp(package.folder),
         "unlike_record": unlike_record(package),
-        "how": "copied" if why else "linked",
-        "why": why,
-        "files": count,
-        "bytes": total,
+        "how": "copied" if copier.why else "linked",
+        "why": copier.why,
+        "files": copier.files,
+        "bytes": copier.bytes,
         "seconds": round(time.monotonic() - began, 2),
     }
 
 
-def _link(source: str, target: str, *, copy: bool) -> str:
-    """One file of the copy; why it could not be linked, empty if it could be or is to be copied."""
-    if os.path.islink(source):
-        os.symlink(os.readlink(source), target)
-        return ""
-    if copy:
-        shutil.copy2(source, target, follow_symlinks=False)
-        return ""
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError as error:
-        if error.errno in (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS):
-            return os.strerror(error.errno)
-        raise
-    return ""
+class _Copier:
+    """Puts files as hard links, until the file system cannot, or may not: from then on as copies, with the reason."""
+
+    def __init__(self, fresh: Path, sources: list[Path]) -> None:
+        self.fresh = fresh
+        self.sources = sources
+        self.why = ""
+        self.files = 0
+        self.bytes = 0
+
+    def put(self, source: str, target: str) -> None:
+        self.files += 1
+        if os.path.islink(source):
+            os.symlink(os.readlink(source), target)
+        elif self.why or not self._linked(source, target):
+            self.bytes += os.stat(source).st_size
+            shutil.copy2(source, target)
+
+    def _linked(self, source: str, target: str) -> bool:
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _LINKLESS:
+                raise
+            self.why = os.strerror(error.errno)
+            room(self.fresh, _size(self.sources))
+            return False
+        return True
 
 
 def _libraries(package: Package) -> list[Path]:

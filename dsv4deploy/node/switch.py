@@ -111,7 +111,7 @@ def _trial(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> 
         if current:
             service_of(place, place.manifest(current)).stop(place.manifest(current))
         files.link(place.link, f"releases/{digest}")
-        kernels.settle(place.release(digest), manifest)
+        kernels.settle(place.release(digest), manifest, place.manifest(current) if current else None)
         _outfit(place, manifest, service, judged=True, old=current)
         _free(manifest)
         service.start(manifest)
@@ -165,7 +165,7 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
         manifest = place.manifest(before)
         service = service_of(place, manifest)
         files.link(place.link, f"releases/{before}")
-        kernels.settle(place.release(before), manifest)
+        kernels.settle(place.release(before), manifest, place.manifest(tried) if tried else None)
         _outfit(place, manifest, service, judged=False, old=tried)
         if block:
             _free(manifest)

@@ -77,6 +77,19 @@ class Ground:
         out, _ = running.communicate(timeout=180)
         return running.returncode, out
 
+    def run_kernels(self, verb: str, *words: str) -> tuple[int, str]:
+        """Run `kernels VERB` on the nodes."""
+        with self.fleet.net():
+            done = subprocess.run(
+                [COMMAND, "kernels", verb, "-i", str(self.fleet.inventory), *words],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=180,
+            )
+        return done.returncode, done.stdout + done.stderr
+
     def apply(self, *words: str) -> str:
         """Apply, and see that it went well."""
         code, out = self.run("apply", "--yes", *words)

@@ -1,6 +1,7 @@
 """Patches through the tool on the node: laid before anything stops, running as proved, gone with the release."""
 
 import getpass
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,17 @@ def test_a_patch_in_place_comes_with_its_release_and_goes_with_it(toy: Toy) -> N
     toy.apply()
     assert toy.says() == "decode: stock"
     assert toys.fingerprint(toy.engine) == before
+
+
+def test_a_venv_that_a_release_leaves_is_as_it_was(toy: Toy) -> None:
+    left, before = toy.engine, toys.fingerprint(toy.engine)
+    toy.engine = Path(shutil.copytree(left, toy.project / "other", symlinks=True))
+    other, toy.engine = toy.engine, left
+    toy.apply("mma", in_place=True)
+    toy.engine = other
+    toy.apply("diffed")
+    assert toy.says() == "decode: diffed"
+    assert toys.fingerprint(left) == before
 
 
 def test_a_start_that_fails_after_a_patch_takes_the_patch_back(toy: Toy) -> None:
