@@ -11,6 +11,7 @@ from typing import Any
 
 from dsv4deploy.cli import house
 from dsv4deploy.flow import Asked, Knowledge, Looked, looked_at
+from dsv4deploy.model.bundle import readable
 from dsv4deploy.model.diagnostic import Level
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.facts import Facts
@@ -280,7 +281,8 @@ def _rendered(
         if bundle.digest not in folders:
             folders[bundle.digest] = folder / f"{bundle.name}-{bundle.digest[:12]}"
             bundles.write(bundle, folders[bundle.digest])
-        texts = {file.path: file.text.decode() for file in bundle.artifacts}
+        found = {file.path: readable(file.text) for file in bundle.artifacts}
+        texts = {path: text for path, text in found.items() if text is not None}
         wanted.append(Wanted(node, json.loads(bundle.manifest.text), texts))
         del asked[node, path]
         asked[node, bundle.name] = one

@@ -64,5 +64,13 @@ class Bundle:
         return {"name": self.name, **self.facts, "files": files}
 
 
+def readable(data: bytes) -> str | None:
+    """The text of a file; None if it is none, such as a wheel or a compiled extension."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def _canonical(document: Mapping[str, Json]) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -173,10 +173,13 @@ SCRIPT_CLASSES = by_slug(
 
 # What needs folders, facts or a checkpoint beside the profile.
 TOLD_CLASSES = by_slug(
+    ErrorClass(
+        "toggle-not-read", "A kernel toggle is set, but no patch, build or engine reads it: the stock kernel runs."
+    ),
     ErrorClass("patch-missing", "The profile names a patch folder that is not there."),
     ErrorClass("patch-file", "A file of the patch is missing, not listed, or would leave the package."),
     ErrorClass("patch-digest", "A file of the patch is not the one that patch.yaml lists."),
-    ErrorClass("patch-name", "Two patches have one name."),
+    ErrorClass("patch-name", "The patch calls itself otherwise than its folder."),
     ErrorClass("patch-misfit", "The patch was made for another version, Python or architecture."),
     ErrorClass("patch-in-container", "This kind of patch cannot be laid over an image."),
     ErrorClass("patch-unnecessary", "The engine has what the patch was for."),

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dsv4deploy.model.bundle import readable
 from dsv4deploy.model.plan import Plan, Wanted
 from dsv4deploy.model.trouble import Exit, Trouble
 
@@ -60,19 +61,28 @@ def read(path: Path, folder: Path) -> Planned:
 
 def _files(folder: Path) -> dict[str, Any]:
     return {
-        file.name: {"mode": f"{file.stat().st_mode & 0o7777:04o}", "data": base64.b64encode(file.read_bytes()).decode()}
-        for file in sorted(folder.iterdir())
+        str(file.relative_to(folder)): {
+            "mode": f"{file.stat().st_mode & 0o7777:04o}",
+            "data": base64.b64encode(file.read_bytes()).decode(),
+        }
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
     }
 
 
 def _unpacked(folder: Path, files: Mapping[str, Mapping[str, str]]) -> Path:
     folder.mkdir()
     for name, file in files.items():
-        path = folder / Path(name).name
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"{name} leads out of the bundle")
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(file["data"]))
         path.chmod(int(file["mode"], 8))
     return folder
 
 
 def _texts(folder: Path) -> dict[str, str]:
-    return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name != "manifest.json"}
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name != "manifest.json"]
+    found = {str(file.relative_to(folder)): readable(file.read_bytes()) for file in files}
+    return {path: text for path, text in found.items() if text is not None}

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterator, Mapping
 
-from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.bundle import Bundle, readable
 
 
 def render(before: Mapping[str, bytes], bundle: Bundle) -> str:
@@ -16,6 +16,10 @@ def render(before: Mapping[str, bytes], bundle: Bundle) -> str:
 def _one(name: str, before: bytes | None, after: bytes | None) -> Iterator[str]:
     old = "/dev/null" if before is None else f"a/{name}"
     new = "/dev/null" if after is None else f"b/{name}"
+    if any(data is not None and readable(data) is None for data in (before, after)):
+        if before != after:
+            yield f"Binary files {old} and {new} differ\n"
+        return
     for line in difflib.unified_diff(_lines(before), _lines(after), old, new):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 

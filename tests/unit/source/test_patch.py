@@ -1,5 +1,6 @@
 """A patch folder becomes a patch, or every reason why not, in its place."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,14 @@ def test_a_wheel_must_hold_its_package_and_bear_a_wheels_name(tmp_path: Path) ->
 def test_a_folder_that_is_none_is_trouble(tmp_path: Path) -> None:
     with pytest.raises(Trouble, match=r"there is no file .*patch\.yaml"):
         read(tmp_path / "nowhere")
+
+
+def test_the_example_is_sound_and_fits_its_package() -> None:
+    example = Path(__file__).parents[3] / "examples/sparse-decode-patch"
+    patch = read(example / "patches/mma-decode").patch
+    assert patch
+    stock = (example / "package/sparse_decode/decode.py").read_bytes()
+    assert patch.about.fits.files == {"decode.py": hashlib.sha256(stock).hexdigest()}
+    assert patch.about.toggle
+    assert patch.about.toggle.name.encode() in patch.parts[0].data
+    assert patch.about.toggle.name.encode() not in stock
