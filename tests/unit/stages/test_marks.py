@@ -85,7 +85,7 @@ def test_only_the_whole_configuration_is_covered_as_long_as_no_more_is_known(cha
 
 def test_a_setting_that_only_sounds_like_a_secret_is_kept_and_compared() -> None:
     change = "args.speculative-token-map=/models/map.pt"
-    assert failed(seen(change)).condition.settings["speculative_token_map"] == "/models/map.pt"
+    assert "/models/map.pt" in failed(seen(change)).condition.settings.values()
     assert level(seen(change), failed(seen(change))) is Level.ERROR
 
 
