@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -129,6 +129,7 @@ def ready(
     over = Over(tuple(variants), tuple(sets), tuple(waive), tuple(retry))
     asked = _asked(hosts, options, profile, over)
     knowledge = house.knowledge()
+    _see_that_they_exist(retry, {one.path for one in asked.values()})
     # Only what a node says of its host decides what the marks say.
     looked = {one: _sound(replace(knowledge, marks=None), one) for one in dict.fromkeys(asked.values())}
     folders, wanted = _rendered(folder, asked, looked)
@@ -303,6 +304,19 @@ def _gone(seen: Mapping[str, Observation | str]) -> frozenset[str]:
     return frozenset(lock.token for lock in locks if is_gone(lock.controller))
 
 
+def _see_that_they_exist(ids: Sequence[str], profiles: Iterable[str]) -> None:
+    """Refuse to try a mark again that is not there: a slip of the pen would be refused without a word.
+
+    Raises:
+        Trouble: there is no such mark.
+    """
+    files = MarkFiles()
+    known = {mark.id for path in profiles for kind in (False, True) for mark in files.beside(path, rehearsal=kind)}
+    for one in ids:
+        if one not in known:
+            raise Trouble(f"there is no mark {one}", "dsv4deploy marks list", Exit.USAGE)
+
+
 def _facts_for(name: str, seen: Observation | str) -> Facts:
     """What a node says of itself and of the engine of one deployment; nothing if it did not answer."""
     if isinstance(seen, str):
@@ -353,6 +367,7 @@ def planned_before(
                 "plan again",
                 Exit.APPLY_FAILED,
             )
+    _see_that_they_exist(retry, [house.RELEASED])
     questions = {(one.node, one.name): Asked(house.RELEASED, retry=tuple(retry)) for one in kept.wanted}
     profiles = {(one.node, one.name): one.manifest.get("profile") or {} for one in kept.wanted}
     looked = {

@@ -9,6 +9,11 @@ HIDDEN = "<hidden>"
 # A name that says that its value is secret; `tokenizer`, `max_tokens` and `prompt_tokens` are none.
 _WORD = r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|access[_-]?key|private[_-]?key|auth)"
 _NAME = re.compile(rf"(?i)(?:^|[_\-.]){_WORD}(?:$|[_\-.])")
+# What ends like a file or a number is none, and engines count and name tokens: `per_token`, `token_map`, `eos_token`.
+_NO_NAME = re.compile(
+    r"(?i)[_-](?:file|path|dir|parser|id|ids)$|(?:per|new|cached|full|swa|eos|bos|pad)[_-]token$|"
+    r"(?:^|[_-])token[_-](?:map|num|usage|distribution|latency|budget|ids?|pool|count)"
+)
 _ASSIGNED = re.compile(
     rf"(?i)(?<![\w.\-])(?P<name>[\w.\-]{{0,60}}?{_WORD}[\w.\-]{{0,40}})"
     r"(?P<sign>[\"']?\s*[=:]\s*|\s+(?=\S))(?P<value>\"[^\"]*\"|'[^']*'|[^\s,;)}\]]+)"
@@ -30,7 +35,7 @@ _COUNT = re.compile(r"\d{1,12}(\.\d+)?")
 
 def secret_name(name: str) -> bool:
     """Whether a variable, a flag or a key of this name holds a secret; a name of a file does not."""
-    return bool(_NAME.search(name)) and not re.search(r"(?i)(?:_|-)(?:file|path|dir|parser|id|ids)$", name)
+    return bool(_NAME.search(name)) and not _NO_NAME.search(name)
 
 
 def scrubbed(text: str, known: Iterable[str] = ()) -> str:

@@ -23,9 +23,10 @@ MOST_LINES: Final = 40
 _WIDEST: Final = 500
 # Settings that cannot decide whether a start fails: changing them does not evade a mark.
 IMMATERIAL: Final = re.compile(
-    r"host|port|.*_port|served_model_name|model_path|api_key|admin_api_key|.*log.*|.*metrics?.*|.*trace.*|otlp.*|"
-    r".*_parser|chat_template|completion_template|.*template|ssl_.*|nccl_port|dist_init_addr|download_dir|"
-    r"file_storage_path|tool_server|.*_name|random_seed|watchdog_timeout|gc_warning_threshold_secs|warmups"
+    r"host|port|.*_port|dist_init_addr|model_path|served_model_name|.*_service_name|forward_pass_metrics_.*|random_seed|"
+    r"log_.*|decode_log_interval|uvicorn_.*|.*_logging|.*metrics.*|.*_metric_.*|bucket_.*|.*trace.*|otlp_.*|warmups|"
+    r"api_key|admin_api_key|ssl_.*|reasoning_parser|tool_call_parser|tool_server|.*_template|hf_chat_template_name|"
+    r"download_dir|file_storage_path|gc_warning_threshold_secs"
 )
 IMMATERIAL_VARIABLES: Final = re.compile(
     r".*LOG.*|.*METRIC.*|.*TRACE.*|OTEL_.*|NCCL_DEBUG.*|.*_CACHE(_DIR|_PATH|_ROOT)?|XDG_.*|HF_HOME|HOME|USER|TZ|LANG|"
@@ -224,7 +225,7 @@ def _when(sighting: Sighting) -> tuple[str, str]:
 
 
 def _matters(dest: str) -> bool:
-    return not IMMATERIAL.fullmatch(dest) and not secret_name(dest)
+    return not IMMATERIAL.fullmatch(dest)
 
 
 def _variables(launch: Launch) -> dict[str, str]:

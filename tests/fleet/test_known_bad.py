@@ -32,6 +32,13 @@ def test_a_combination_that_failed_is_undone_marked_and_refused_until_something_
     assert "dependency created on uncaptured work in another stream" in written
     assert "canary" not in written
 
+    code, out = ground.run("status", "--limit", "gpu01")
+    assert (code, "  ready  " in out, f"last mark: {mark.stem}" in out) == (0, True, True), out
+    code, out = ground.run("health", "--limit", "gpu01")
+    assert (code, "gpu01  flash  healthy" in out) == (0, True), out
+    code, out = ground.run("support-bundle", "gpu01", "-o", "bundle.tgz")
+    assert code == 0, out
+
     pid = ground.pid()
     for change in ((), ("--set", "server.port=31000"), ("--set", "memory.fraction_static=0.5")):
         code, out = ground.run("apply", *ONE, *COMPILED, *change)

@@ -71,3 +71,23 @@ def test_the_real_engine_is_applied_changed_rolled_back_and_stopped(ground: Grou
     assert completion(ground, "gpu01")
     assert ground.run("stop", "--limit", "gpu01")[0] == 0
     assert ground.shell("systemctl show -P Result flash; pgrep -f '[s]glang' | wc -l") == "success\n0"
+
+
+def test_what_the_real_engine_refuses_is_marked_and_refused_from_then_on(ground: Ground) -> None:
+    too_long = ("--set", "args.context-length=999999")
+    one = ("--yes", "--limit", "gpu01")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    code, out = ground.run("health", "--limit", "gpu01", "--only", "endpoints", "--only", "server-info")
+    assert code == 0, out
+    code, out = ground.run("apply", *one, *too_long)
+    assert (code, "serves again" in out) == (5, True), out
+    ground.serves(before)
+    (mark,) = (ground.folder / "marks").glob("*.yaml")
+    assert mark.name.startswith("context-too-long-flash-")
+    for change in ((), ("--set", "server.port=31000")):
+        code, out = ground.run("apply", *one, *too_long, *change)
+        assert (code, f"mark:{mark.stem}" in out) == (1, True), out
+    code, out = ground.run("plan", "--limit", "gpu01", *too_long, "--set", "engine.build=another")
+    assert (code, "it does not block" in out) == (0, True), out
+    ground.apply("--limit", "gpu01", "--set", "args.context-length=256")

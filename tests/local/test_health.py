@@ -41,6 +41,8 @@ def test_health_support_and_memory_of_one_server(desk: Desk) -> None:
     assert len(read["log.txt"].splitlines()) <= 300
     assert {"profile.yaml", "release.txt", "topology.txt", "versions.json"} <= set(read)
 
+    code, out = desk.run("apply", "--retry", "no-such")
+    assert (code, "there is no mark no-such" in out) == (2, True), out
     code, out = desk.run("apply", "--yes", *COMPILED)
     assert (code, "serves again" in out) == (5, True), out
     assert "confirms rule torch-compile-in-capture-dsv4 on this stack" in out

@@ -10,7 +10,7 @@ import pytest
 from recorded import COMPILED, SAMPLES
 
 PACKAGE = Path(__file__).parents[3] / "dsv4deploy"
-SOURCES = sorted((PACKAGE / "node").glob("*.py"))
+SOURCES = sorted((PACKAGE / "node").rglob("*.py"))
 TRIAGE = """
 import json, sys
 from dsv4deploy.node import follow, triage
@@ -25,7 +25,7 @@ def python38() -> str | None:
     return next(works, None)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: f"{source.parent.name}-{source.stem}")
 def test_a_module_of_the_node_is_python_38(source: Path) -> None:
     ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 8))
 

@@ -66,7 +66,17 @@ def test_a_document_is_scrubbed_by_its_keys_and_its_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["api_key_file", "tool_call_parser", "tokenizer_path", "num_tokens", "author", "eos_token_id"]
+    "name",
+    [
+        "api_key_file",
+        "tool_call_parser",
+        "tokenizer_path",
+        "num_tokens",
+        "author",
+        "eos_token_id",
+        "speculative_token_map",
+        "experts_per_token",
+    ],
 )
 def test_a_name_of_something_else_is_no_secret(name: str) -> None:
     assert not secret_name(name)

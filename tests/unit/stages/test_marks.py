@@ -76,10 +76,17 @@ def test_what_cannot_matter_does_not_evade_it(change: str) -> None:
 @pytest.mark.parametrize(
     "change",
     ["compile.torch_compile=false", "parallel.tp=2", "memory.fraction_static=0.5", "env.SGLANG_TOGGLE=0",
-     "env.SGLANG_OTHER=1", "args.chunked-prefill-size=1024"],
+     "env.SGLANG_OTHER=1", "args.chunked-prefill-size=1024", "args.enable-custom-logit-processor=true", "args.speculative-token-map=/x",
+     "args.ds-heavy-token-num=7"],
 )  # fmt: skip
 def test_only_the_whole_configuration_is_covered_as_long_as_no_more_is_known(change: str) -> None:
     assert level(seen(change), failed(seen())) is None
+
+
+def test_a_setting_that_only_sounds_like_a_secret_is_kept_and_compared() -> None:
+    change = "args.speculative-token-map=/models/map.pt"
+    assert "/models/map.pt" in failed(seen(change)).condition.settings.values()
+    assert level(seen(change), failed(seen(change))) is Level.ERROR
 
 
 def test_writing_a_default_out_does_not_evade_it() -> None:
