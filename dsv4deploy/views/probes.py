@@ -53,8 +53,8 @@ def _figures(one: ProbeResult) -> Iterator[str]:
         if isinstance(figure, dict) and "us" in figure:
             rate = figure.get("bus_gb_s", figure.get("one_way_gb_s"))
             kind = "bus" if "bus_gb_s" in figure else "one way"
-            way = name.rpartition("_")[0].replace("payload", "all-reduce")
-            yield f"  {one.name} {way:10} {size(figure['bytes']):>8}  {figure['us']:>10} us  {rate:>8} GB/s {kind}"
+            way = name.rpartition("_")[0].removeprefix("payload")
+            yield f"  {f'{one.name} {way}':24} {size(figure['bytes']):>8}  {figure['us']:>10} us  {rate:>8} GB/s {kind}"
     if one.transport:
         yield f"  {one.name} went via {', '.join(one.transport)}"
 

@@ -70,6 +70,7 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
     assert "done before" in out
 
 
+@pytest.mark.soak
 def test_an_arm_that_is_never_ready_is_no_failure_of_the_configuration(ground: Ground) -> None:
     prepare(ground, "slow-load")
     ground.write(
@@ -81,6 +82,7 @@ def test_an_arm_that_is_never_ready_is_no_failure_of_the_configuration(ground: G
     nothing_left(ground)
 
 
+@pytest.mark.soak
 def test_bisect_finds_the_culprit_on_a_node(ground: Ground) -> None:
     ground.write(profile(), "good.yaml")
     ground.write(profile(COLOR="red", DSV4_REHEARSAL_FAIL="oom-load", SHAPE="round"), "bad.yaml")
@@ -88,3 +90,10 @@ def test_bisect_finds_the_culprit_on_a_node(ground: Ground) -> None:
     assert code == 0, out
     assert "culprit: env.DSV4_REHEARSAL_FAIL" in out
     assert list((ground.folder / ".dsv4deploy/drafts").glob("bisect-*.yaml"))
+
+
+def test_probes_travel_to_a_node_and_say_what_its_python_lacks(ground: Ground) -> None:
+    code, out = ground.run("probe", "all-reduce", "--python", "/usr/bin/python3", "--limit", "gpu01")
+    assert code == 4, out
+    assert "/usr/bin/python3 has no torch" in out
+    assert ground.shell("ls -d /tmp/dsv4deploy-probes-* 2>/dev/null") == ""
