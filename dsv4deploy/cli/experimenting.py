@@ -119,7 +119,7 @@ def _carried_out(course: Course, asked: Asked, say: arms.Tell) -> tuple[Judgemen
         while (name := stage.next_arm(experiment, keys, made)) is not None:
             say(f"{name}: starting\n")
             answers[name] = arms.started(
-                course.ground.node, course.looked[name], experiment.limit_s, lambda line: say(f"  {line}\n")
+                course.ground.node, course.looked[name], experiment.limit_s(name), lambda line: say(f"  {line}\n")
             )
             made = (*made, _trial(course, name, keys[name], answers[name]))
             say(view.trial(made[-1]))

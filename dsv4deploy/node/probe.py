@@ -45,7 +45,7 @@ def probe(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(command: list[str], folder: str, limit_s: float) -> list[str]:
-    running = subprocess.Popen(
+    with subprocess.Popen(
         command,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": folder},
@@ -53,12 +53,14 @@ def _run(command: list[str], folder: str, limit_s: float) -> list[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
-    )
-    try:
-        _, said = running.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        raise Trouble("no-answer", f"the probes were not over after {limit_s:g} s", "ask for fewer of them") from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(running.pid, signal.SIGKILL)
+    ) as running:
+        try:
+            _, said = running.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise Trouble(
+                "no-answer", f"the probes were not over after {limit_s:g} s", "ask for fewer of them"
+            ) from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
     return said.decode(errors="replace").splitlines()
