@@ -30,6 +30,7 @@ from dsv4deploy.stages.ports import DEFAULT_PORT
 _LOOK_S = 5.0
 _MARGIN_S = 120.0
 _USUAL_LIMIT_S = 1800.0
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _FOLDER = Path(".dsv4deploy")
 Answer = Mapping[str, Any]
 Tell = Callable[[str], object]
@@ -175,12 +176,12 @@ def _brought_back(node: Node, name: str) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM and a lost terminal end the work as Ctrl-C does, with everything brought back; exit code 130."""
+    """Let Ctrl-C, SIGTERM and a lost terminal end the work with everything brought back; exit code 130."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, interrupt) for number in _ENDING}
     try:
         yield
     except KeyboardInterrupt:
@@ -194,14 +195,16 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def unhurried() -> Iterator[None]:
-    """Let nothing interrupt what brings a node back."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    """Let what brings a node back come to its end; an interrupt is heard after it."""
+    asked: list[int] = []
+    before = {number: signal.signal(number, lambda heard, _: asked.append(heard)) for number in _ENDING}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def _passes(check: str, url: str) -> bool:
