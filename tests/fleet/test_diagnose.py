@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from ground import PORT, Ground, profile
@@ -97,3 +98,22 @@ def test_probes_travel_to_a_node_and_say_what_its_python_lacks(ground: Ground) -
     assert code == 4, out
     assert "/usr/bin/python3 has no torch" in out
     assert ground.shell("ls -d /tmp/dsv4deploy-probes-* 2>/dev/null") == ""
+
+
+@pytest.mark.soak
+def test_a_node_that_is_lost_in_mid_arm_is_asked_again_and_the_service_comes_back(ground: Ground) -> None:
+    prepare(ground, "hung")
+    experiment = (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 60", "deadline_s: 40")
+    ground.write(experiment.replace("switched: failed}", "switched: progressing}"), "experiment.yaml")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
+    ground.eventually(lambda: ground.pid(unit="which-switched"), 120)
+    ground.node().cut(silent=True)
+    time.sleep(20)
+    ground.node().heal()
+    out, _ = running.communicate(timeout=240)
+    assert running.returncode == 0, out
+    assert "verdict: decided: the switch breaks it" in out
+    ground.serves(before)
+    nothing_left(ground)
