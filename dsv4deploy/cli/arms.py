@@ -16,12 +16,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
-from dsv4deploy.cli import house
+from dsv4deploy.cli import fleet, house
 from dsv4deploy.cli.remote_node import RemoteNode
 from dsv4deploy.flow import Knowledge, Looked, looked_at
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import ansible
 from dsv4deploy.rim.local_node import LocalNode
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages.marks import key_of
@@ -30,6 +29,7 @@ from dsv4deploy.stages.ports import DEFAULT_PORT
 _LOOK_S = 5.0
 _MARGIN_S = 120.0
 _USUAL_LIMIT_S = 1800.0
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _FOLDER = Path(".dsv4deploy")
 Answer = Mapping[str, Any]
 Tell = Callable[[str], object]
@@ -91,10 +91,32 @@ def here(project: Path, looked: Looked, world: Path | None) -> Ground:
     return Ground(LocalNode(project / _FOLDER / "local"), tuple(sets), told)
 
 
-def ground(options: ansible.Options, *, local: bool, world: Path | None) -> Callable[[Path, Looked], Ground]:
-    """Where the starts of one command are made, given the project and the profile."""
-    if local:
-        return partial(here, world=world)
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a command line says about where starts are made."""
+
+    inventories: tuple[str, ...] = ()
+    limit: str | None = None
+    become: bool = False
+    ask_become_pass: bool = False
+    local: bool = False
+    world: Path | None = None
+
+    @property
+    def here(self) -> bool:
+        """Whether it is this machine."""
+        return self.local or self.world is not None
+
+
+def ground(where: Where, *, only_look: bool = False) -> Callable[[Path, Looked], Ground]:
+    """Where the starts of one command are made, given the project and the profile; nowhere to only look."""
+    if where.here:
+        return partial(here, world=where.world)
+    if only_look:
+        return lambda project, _: Ground(LocalNode(project / _FOLDER / "local"), (), "nothing is started")
+    options = fleet.options(
+        where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
+    )
     node = RemoteNode.of(options)
     return lambda _project, _looked: Ground(node, (), f"on {node.name}")
 
@@ -175,12 +197,12 @@ def _brought_back(node: Node, name: str) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM and a lost terminal end the work as Ctrl-C does, with everything brought back; exit code 130."""
+    """Let Ctrl-C, SIGTERM and a lost terminal end the work with everything brought back; exit code 130."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, interrupt) for number in _ENDING}
     try:
         yield
     except KeyboardInterrupt:
@@ -194,14 +216,16 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def unhurried() -> Iterator[None]:
-    """Let nothing interrupt what brings a node back."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    """Let what brings a node back come to its end; an interrupt is heard after it."""
+    asked: list[int] = []
+    before = {number: signal.signal(number, lambda heard, _: asked.append(heard)) for number in _ENDING}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def _passes(check: str, url: str) -> bool:

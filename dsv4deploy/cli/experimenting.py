@@ -12,7 +12,7 @@ from dsv4deploy.flow import Looked
 from dsv4deploy.model.experiment import Experiment, Judgement, Kind, Trial
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Exit
-from dsv4deploy.rim import ansible, marks, trials
+from dsv4deploy.rim import marks, trials
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.document import load
 from dsv4deploy.source.validate import validate
@@ -30,11 +30,10 @@ class Asked:
     """What the command line says."""
 
     path: Path
-    local: bool
-    world: Path | None
-    again: bool
-    repeats: int
-    options: ansible.Options
+    where: arms.Where
+    again: bool = False
+    repeats: int = 0
+    only_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def read(path: Path, repeats: int = 0) -> Experiment:
     return found.model_copy(update={"repeats": repeats}) if repeats else found
 
 
-def run(asked: Asked, *, only_check: bool, as_json: bool) -> int:
+def run(asked: Asked, *, as_json: bool) -> int:
     """Run what is asked for, print the verdict, and return the exit code."""
     course = _course(asked)
     found = {name: [d.rule for d in one.report.diagnostics] for name, one in course.looked.items()}
@@ -77,7 +76,7 @@ def run(asked: Asked, *, only_check: bool, as_json: bool) -> int:
     }
     out = sys.stderr if as_json else sys.stdout
     out.write(view.opening(course.experiment, course.ground.told, objections, differ))
-    if only_check:
+    if asked.only_check:
         return Exit.FOUND if objections else Exit.FINE
     with arms.interruptible():
         judgement, answers = _carried_out(course, asked, out.write)
@@ -95,7 +94,7 @@ def _course(asked: Asked) -> Course:
     profile = str(project / experiment.profile)
     knowledge = house.knowledge(Path(profile))
     base = arms.looked_with(knowledge, profile, (), ())
-    ground = arms.ground(asked.options, local=asked.local, world=asked.world)(project, base)
+    ground = arms.ground(asked.where, only_look=asked.only_check)(project, base)
     port = [f"server.port={experiment.port}"] if experiment.port else []
     looked = {}
     for name, arm in experiment.arms.items():
@@ -119,7 +118,7 @@ def _carried_out(course: Course, asked: Asked, say: arms.Tell) -> tuple[Judgemen
         while (name := stage.next_arm(experiment, keys, made)) is not None:
             say(f"{name}: starting\n")
             answers[name] = arms.started(
-                course.ground.node, course.looked[name], experiment.limit_s, lambda line: say(f"  {line}\n")
+                course.ground.node, course.looked[name], experiment.limit_s(name), lambda line: say(f"  {line}\n")
             )
             made = (*made, _trial(course, name, keys[name], answers[name]))
             say(view.trial(made[-1]))

@@ -32,11 +32,17 @@ class RemoteNode:
         Raises:
             Trouble: there are several.
         """
-        found = ansible.hosts(options)
+        found = cls.all_of(options)
         if len(found) != 1:
-            names = ", ".join(host.name for host in found)
+            names = ", ".join(node.name for node in found)
             raise Trouble(f"there are several nodes: {names}", f"choose one: --limit {found[0].name}", Exit.USAGE)
-        return cls(options, found[0].name, str(found[0].variables.get("ansible_host") or found[0].name))
+        return found[0]
+
+    @classmethod
+    def all_of(cls, options: ansible.Options) -> "tuple[RemoteNode, ...]":
+        """Every node that inventory and limit leave."""
+        hosts = ansible.hosts(options)
+        return tuple(cls(options, host.name, str(host.variables.get("ansible_host") or host.name)) for host in hosts)
 
     def ask(self, verb: str, deployment: str, **more: Any) -> Mapping[str, Any]:  # noqa: ANN401 (any JSON)
         """What the tool on the node answers.

@@ -28,6 +28,7 @@ class Arm(Section):
     changes: Annotated[Mapping[str, Any], Field(default_factory=dict, description="profile path to value")]
     variants: Annotated[tuple[Name, ...], Field(description="variants of the profile to lay over it")] = ()
     control: Annotated[Name | None, Field(description="the arm that it is compared with; none: it is a control")] = None
+    deadline_s: Annotated[Count | None, Field(description="seconds that it has; left out: what all have")] = None
     still: Annotated[tuple[Line, ...], Field(description="mechanisms that are at work here all the same")] = ()
 
 
@@ -80,10 +81,10 @@ class Experiment(Section):
             raise ValueError(f"there is no hypothesis {unknown}; there are {', '.join(self.hypotheses) or 'none'}")
         return self
 
-    @property
-    def limit_s(self) -> float | None:
+    def limit_s(self, arm: str) -> float | None:
         """Seconds that an arm has; None where the profile says."""
-        return float(self.polls.count * self.polls.every_s) if self.polls else self.deadline_s
+        common = self.polls.count * self.polls.every_s if self.polls else self.deadline_s
+        return self.arms[arm].deadline_s or common
 
 
 @dataclass(frozen=True, slots=True)

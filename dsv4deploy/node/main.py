@@ -22,6 +22,7 @@ from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment, observe
 from dsv4deploy.node.place import Place, place_of
 from dsv4deploy.node.preflight import preflight
+from dsv4deploy.node.probe import probe
 from dsv4deploy.node.process import keep
 from dsv4deploy.node.procs import boot_id
 from dsv4deploy.node.trouble import Trouble
@@ -204,6 +205,10 @@ def _verify_patches(place: Place, document: Answer) -> Answer:
     return {**answer, "running": shown, "fine": answer["fine"] and not any(one["active"] is False for one in shown)}
 
 
+def _probe(place: Place, document: Answer) -> Answer:
+    return probe(document)
+
+
 def _revert_patches(place: Place, document: Answer) -> Answer:
     """Undo the patches of a stopped release."""
     with held(place, document):
@@ -235,6 +240,7 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "logs": _logs,
     "check": _check,
     "bundle": _support,
+    "probe": _probe,
     "patches-status": _patches(kernels.status),
     "patches-verify": _verify_patches,
     "patches-revert": _revert_patches,

@@ -165,7 +165,8 @@ def _unsettled(experiment: Experiment, complete: Mapping[str, str], counted: tup
             return Judgement(Kind.INFRASTRUCTURE, said, counted, next="mend that and run again; what is done counts")
         if word == PROGRESSING:
             said = f"arm {name} was still progressing at its deadline: late is not failed"
-            limit = f"{experiment.limit_s:g} s" if experiment.limit_s else "what the profile gives"
+            given = experiment.limit_s(name)
+            limit = f"{given:g} s" if given else "what the profile gives"
             return Judgement(Kind.PROGRESSING, said, counted, next=f"give it more than {limit}: deadline_s")
     came = ", ".join(f"{name} {word}" for name, word in complete.items())
     return Judgement(

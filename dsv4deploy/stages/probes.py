@@ -47,21 +47,33 @@ def peer_verdict(document: ProbeDocument) -> PeerVerdict:
         reason = next((one.because for one in through if one.because), "needs the probes all-reduce and peer-write")
         return PeerVerdict(Peer.UNKNOWN, reason)
     bad = next((one for one in asked if one.outcome in _SAYS), None)
-    elsewhere = next((one for one in without if one.outcome in _SAYS), None)
-    if bad and elsewhere and bad.name != "peer-write":
-        return PeerVerdict(
-            Peer.UNKNOWN,
-            f"{elsewhere.name} {elsewhere.outcome} without peer access too: {_why(elsewhere)}",
-            "look at the network interface and at shared memory before you blame peer access",
-        )
     if bad:
-        return PeerVerdict(_SAYS[bad.outcome], f"{bad.name}: {_why(bad)}", _WITHOUT_PEERS)
+        return _blamed(bad, next((one for one in without if one.outcome in _SAYS), None))
     missing = {"all-reduce", "peer-write"} - {one.name for one in asked}
     if missing:
         name = min(missing)
         reason = by_name[name].because if name in by_name else f"needs the probe {name}"
         return PeerVerdict(Peer.UNKNOWN, f"{name}: {reason}")
     return PeerVerdict(Peer.RIGHT, "NCCL and direct writes both came to the known answer")
+
+
+def _blamed(bad: ProbeResult, elsewhere: ProbeResult | None) -> PeerVerdict:
+    """What a case that went wrong says, beside one that went wrong without peer access."""
+    if bad.outcome == "failed" and not _of_the_card(bad):
+        return PeerVerdict(Peer.UNKNOWN, f"{bad.name} could not be carried out: {_why(bad)}")
+    if elsewhere and bad.name != "peer-write":
+        return PeerVerdict(
+            Peer.UNKNOWN,
+            f"{elsewhere.name} {elsewhere.outcome} without peer access too: {_why(elsewhere)}",
+            "look at the network interface and at shared memory before you blame peer access",
+        )
+    return PeerVerdict(_SAYS[bad.outcome], f"{bad.name}: {_why(bad)}", _WITHOUT_PEERS)
+
+
+def _of_the_card(result: ProbeResult) -> bool:
+    """Whether a failure came from the runtime or from NCCL, and not from the probe's own code."""
+    cause = result.root
+    return cause is not None and (bool(cause.cuda) or cause.number is not None or "DistBackend" in cause.type)
 
 
 def link_limit(stack: Stack) -> str:

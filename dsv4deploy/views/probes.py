@@ -7,6 +7,7 @@ from dsv4deploy.stages.probes import link_limit, short
 
 _MIB = 1 << 20
 _KIB = 1 << 10
+_RATES = {"bus_gb_s": "bus", "one_way_gb_s": "one way"}
 
 
 def screen(document: ProbeDocument, news: Sequence[Deviation], verdict: PeerVerdict) -> str:
@@ -49,12 +50,12 @@ def _line(one: ProbeResult) -> str:
 
 
 def _figures(one: ProbeResult) -> Iterator[str]:
-    for name, figure in one.figures.items():
-        if isinstance(figure, dict) and "us" in figure:
-            rate = figure.get("bus_gb_s", figure.get("one_way_gb_s"))
-            kind = "bus" if "bus_gb_s" in figure else "one way"
-            way = name.rpartition("_")[0].replace("payload", "all-reduce")
-            yield f"  {one.name} {way:10} {size(figure['bytes']):>8}  {figure['us']:>10} us  {rate:>8} GB/s {kind}"
+    """A line for each payload, by the way that it went and by size."""
+    measured = [(n.rpartition("_")[0], f) for n, f in one.figures.items() if isinstance(f, dict) and "us" in f]
+    for way, figure in sorted(measured, key=lambda pair: (pair[0], pair[1]["bytes"])):
+        name = f"{one.name} {way.removeprefix('payload')}"
+        kind, rate = next((words, figure[key]) for key, words in _RATES.items() if key in figure)
+        yield f"  {name:24} {size(figure['bytes']):>8}  {figure['us']:>10} us  {rate:>8} GB/s {kind}"
     if one.transport:
         yield f"  {one.name} went via {', '.join(one.transport)}"
 

@@ -22,6 +22,7 @@ _NO_PYTHON = 127
 _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last", "only", "capacity",
+    "python", "words",
 }  # fmt: skip
 _CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune",
              "patches-revert"}  # fmt: skip
@@ -44,6 +45,8 @@ class ActionModule(ActionBase):
         tool = _tool(request.pop("tool", None))
         if "bundle" in request:
             request |= _bundle(Path(request.pop("bundle")), with_files=verb in {"stage", "install"})
+        if verb == "probe":
+            request["sources"] = _probes()
         if "bundles" in request:
             request["manifests"] = [_manifest(Path(folder)) for folder in request.pop("bundles")]
         expected = request.pop("expect", {})
@@ -75,6 +78,14 @@ def _tool(path: str | None) -> bytes:
             "dsv4deploy is not installed for this ansible-playbook; set dsv4_tool to a node.pyz (dsv4deploy tool)"
         ) from None
     return build()
+
+
+def _probes() -> dict[str, str]:
+    try:
+        from dsv4deploy.rim.probing import sources  # noqa: PLC0415 (only where probes are asked for)
+    except ImportError:
+        raise AnsibleActionFail("probes need dsv4deploy installed for this ansible-playbook") from None
+    return sources()
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

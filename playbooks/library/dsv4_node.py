@@ -14,7 +14,7 @@ options:
     type: str
     required: true
     choices: [observe, status, history, logs, check, bundle, preflight, stage, install, switch, wait, confirm, restore, rollback,
-              start, stop, restart, prune, release, preview, patches-status, patches-verify, patches-revert]
+              start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
   name:
     description: Name of the deployment; taken from the bundle if one is given.
     type: str
@@ -54,6 +54,13 @@ options:
   lines:
     description: For C(logs) and C(bundle), how many lines.
     type: int
+  python:
+    description: For C(probe), the engine's Python on the node.
+    type: path
+  words:
+    description: For C(probe), what to run and how, as C(python -m dsv4deploy.probes) takes it.
+    type: list
+    elements: str
   only:
     description: For C(check), the checks that are wanted; all if left out.
     type: list

@@ -77,7 +77,7 @@ def test_the_recorded_outcome_has_its_verdict_mark_and_draft_and_is_not_run_twic
     assert nothing_left(project)
     code, again = run(project, *words, "--format", "json")
     assert code == 0
-    told = json.loads(again[again.index("{") :])
+    told = json.loads(again[again.index("{\n") : again.rindex("}\n") + 1])
     assert (told["schema"], told["kind"], len(told["trials"])) == ("experiment/1", "decided", 4)
     assert len(list((project / ".dsv4deploy/trials").glob("*.yaml"))) == 4
 
@@ -94,7 +94,7 @@ def test_in_the_other_world_only_the_kernel_is_at_fault_and_bisect_finds_the_sam
     words = ("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--world", "world-kernel.yaml", "--format", "json")
     code, out = run(project, *words)
     assert code == 0, out
-    told = json.loads(out[out.index("{\n") : out.rindex("}") + 1])
+    told = json.loads(out[out.index("{\n") : out.rindex("}\n") + 1])
     assert set(told["culprit"]) == {"compile.torch_compile", "kernels.toggles.SGLANG_SM120_MMA_FLASHMLA"}
     assert told["failure"] == "stream-capture"
     assert nothing_left(project)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 from ground import PORT, Ground, profile
@@ -70,6 +71,7 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
     assert "done before" in out
 
 
+@pytest.mark.soak
 def test_an_arm_that_is_never_ready_is_no_failure_of_the_configuration(ground: Ground) -> None:
     prepare(ground, "slow-load")
     ground.write(
@@ -81,6 +83,7 @@ def test_an_arm_that_is_never_ready_is_no_failure_of_the_configuration(ground: G
     nothing_left(ground)
 
 
+@pytest.mark.soak
 def test_bisect_finds_the_culprit_on_a_node(ground: Ground) -> None:
     ground.write(profile(), "good.yaml")
     ground.write(profile(COLOR="red", DSV4_REHEARSAL_FAIL="oom-load", SHAPE="round"), "bad.yaml")
@@ -88,3 +91,29 @@ def test_bisect_finds_the_culprit_on_a_node(ground: Ground) -> None:
     assert code == 0, out
     assert "culprit: env.DSV4_REHEARSAL_FAIL" in out
     assert list((ground.folder / ".dsv4deploy/drafts").glob("bisect-*.yaml"))
+
+
+def test_probes_travel_to_a_node_and_say_what_its_python_lacks(ground: Ground) -> None:
+    code, out = ground.run("probe", "all-reduce", "--python", "/usr/bin/python3", "--limit", "gpu01")
+    assert code == 4, out
+    assert "/usr/bin/python3 has no torch" in out
+    assert ground.shell("ls -d /tmp/dsv4deploy-probes-* 2>/dev/null") == ""
+
+
+@pytest.mark.soak
+def test_a_node_that_is_lost_in_mid_arm_is_asked_again_and_the_service_comes_back(ground: Ground) -> None:
+    prepare(ground, "hung")
+    experiment = (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 60", "deadline_s: 40")
+    ground.write(experiment.replace("switched: failed}", "switched: progressing}"), "experiment.yaml")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
+    ground.eventually(lambda: ground.pid(unit="which-switched"), 120)
+    ground.node().cut(silent=True)
+    time.sleep(20)
+    ground.node().heal()
+    out, _ = running.communicate(timeout=240)
+    assert running.returncode == 0, out
+    assert "verdict: decided: the switch breaks it" in out
+    ground.serves(before)
+    nothing_left(ground)

@@ -41,9 +41,7 @@ def command(  # noqa: PLR0917 (options, not arguments)
     form: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import arms, bisecting
-    from dsv4deploy.rim.ansible import Options
 
-    options = Options(tuple(inventory), limit, become=become, ask_become_pass=ask_become_pass)
-    ground = arms.ground(options, local=here or world is not None, world=world)
+    ground = arms.ground(arms.Where(tuple(inventory), limit, become, ask_become_pass, here, world))
     asked = bisecting.Asked(good, bad, ground, spurious, missed, deadline or None, check)
     return bisecting.run(asked, as_json=form is Format.JSON)

@@ -38,8 +38,8 @@ def command(  # noqa: PLR0917 (options, not arguments)
     form: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import experimenting
-    from dsv4deploy.rim.ansible import Options
+    from dsv4deploy.cli.arms import Where
 
-    options = Options(tuple(inventory), limit, become=become, ask_become_pass=ask_become_pass)
-    asked = experimenting.Asked(experiment, here or world is not None, world, again, repeats, options)
-    return experimenting.run(asked, only_check=check, as_json=form is Format.JSON)
+    where = Where(tuple(inventory), limit, become, ask_become_pass, here, world)
+    asked = experimenting.Asked(experiment, where, again, repeats, check)
+    return experimenting.run(asked, as_json=form is Format.JSON)

@@ -4,6 +4,7 @@ The probes run under the engine's own Python, which has torch. Each case is a pr
 
     dsv4deploy probe --python /opt/sglang/venv/bin/python
     dsv4deploy probe all-reduce peer-write --python /opt/sglang/venv/bin/python -o probes.json
+    dsv4deploy probe -i gpu.ini --python /opt/sglang/venv/bin/python
     dsv4deploy probe --from probes.json
 """
 
@@ -12,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Inventory, Limit
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Diagnose"
@@ -22,7 +24,10 @@ def command(  # noqa: PLR0917 (options, not arguments)
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Probes, or what their names begin with; all without.")
     ] = None,
-    python: Annotated[Path, typer.Option("--python", metavar="PATH", help="The engine's Python.")] = Path("python3"),
+    python: Annotated[
+        Path, typer.Option("--python", metavar="PATH", help="The engine's Python, here or on the nodes.")
+    ] = Path("python3"),
+    inventory: Inventory = [],  # noqa: B006 (Typer wants a list)
     read: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Run nothing; show answers written before.")
     ] = None,
@@ -30,43 +35,34 @@ def command(  # noqa: PLR0917 (options, not arguments)
     fault: Annotated[
         str, typer.Option("--fault", metavar="KIND", help="wrong, hang or die: what one rank does on purpose.")
     ] = "",
-    limit: Annotated[float, typer.Option("--limit", metavar="S", help="Seconds for each case; 0 is its own.")] = 0,
+    seconds: Annotated[float, typer.Option("--deadline", metavar="S", help="Seconds for each case; 0 is its own.")] = 0,
     device: Annotated[str, typer.Option("--device", help="cuda; cpu tries the collectives without a card.")] = "cuda",
     kernel: Annotated[
         str, typer.Option("--kernel", metavar="FILE:FUNCTION", help="A patched kernel and its reference.")
     ] = "",
+    limit: Limit = None,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
     form: OutputFormat = Format.TEXT,
 ) -> int:
-    import os
-    import sys
-
+    from dsv4deploy.cli import probing
     from dsv4deploy.model.trouble import Exit, Trouble
-    from dsv4deploy.rim import probing
-    from dsv4deploy.rim.texts import Files
-    from dsv4deploy.source.probe_document import read_probes, recorded
-    from dsv4deploy.stages.probes import deviations, peer_verdict
-    from dsv4deploy.views import probes
+    from dsv4deploy.rim.ansible import Options
 
     if fault and fault not in {"wrong", "hang", "die"}:
         raise Trouble(f"--fault {fault} is none", "--fault wrong, --fault hang or --fault die", Exit.USAGE)
     if read:
-        text = Files().read(str(read)).decode()
+        return probing.shown({"": probing.read(read)}, output, as_json=form is Format.JSON)
+    _known(names or [])
+    words = [*(names or []), "--device", device, "--limit", str(seconds)]
+    words += ["--fault", fault] if fault else []
+    if inventory:
+        words += ["--kernel", kernel] if kernel else []
+        options = Options(tuple(inventory), limit, become=become, ask_become_pass=ask_become_pass)
+        answers = probing.on_nodes(options, python, words)
     else:
-        _known(names or [])
-        words = [*(names or []), "--device", device, "--limit", str(limit)]
-        words += ["--fault", fault] if fault else []
-        words += ["--kernel", os.path.abspath(kernel)] if kernel else []  # noqa: PTH100 (the function is still at its end)
-        interpreter = python.absolute() if len(python.parts) > 1 else python
-        text = probing.run(interpreter, words, lambda line: print(line, file=sys.stderr, flush=True))
-    if output:
-        output.write_text(text, encoding="utf-8")
-    document = read_probes(text, str(read or python))
-    if form is Format.JSON:
-        print(text.rstrip())
-    else:
-        news, verdict = deviations(document, recorded()), peer_verdict(document)
-        print(probes.screen(document, news, verdict), end="")
-    return Exit.FINE
+        answers = {"": probing.here(python, words, kernel)}
+    return probing.shown(answers, output, as_json=form is Format.JSON)
 
 
 def _known(names: list[str]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from house import looked
+from pydantic import ValidationError
 
 from dsv4deploy.cli.experimenting import read
 from dsv4deploy.model.experiment import Experiment, Kind, Trial
@@ -90,7 +91,7 @@ def test_the_first_experiment_shows_its_confounds_and_the_second_has_none() -> N
     first, second = read(EXAMPLES / "experiment.yaml"), read(EXAMPLES / "experiment-2.yaml")
     assert words(first, profile) == ["confound", "no-control", "no-control", "mechanism-still-there"]
     assert words(second, profile) == []
-    assert first.limit_s == second.limit_s == 14 * 30
+    assert first.limit_s("kernel-off") == second.limit_s("both-on") == 14 * 30
 
 
 def test_the_port_of_an_arm_is_no_variable() -> None:
@@ -173,3 +174,24 @@ def test_what_a_rehearsal_showed_is_inferred() -> None:
     rule = draft_rule(looked(profile).candidate, ("parallel.tp",), told)
     assert rule is not None
     assert rule["evidence"][0]["grade"] == "inferred"
+
+
+def test_an_arm_may_have_a_deadline_of_its_own() -> None:
+    arms = {"off": {}, "on": {"control": "off", "deadline_s": 900}}
+    one = experiment(arms=arms, deadline_s=60)
+    assert (one.limit_s("off"), one.limit_s("on")) == (60, 900)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"deadline_s": 60, "polls": {"count": 14, "every_s": 30}},
+        {"arms": {"off": {}, "on": {"control": "nobody"}}},
+        {"decide": [{"when": {"nobody": "ready"}, "verdict": "v"}]},
+        {"decide": [{"when": {"off": "ready"}, "verdict": "v", "supports": "nobody"}]},
+        {"repeats": 0},
+    ],
+)
+def test_an_experiment_that_does_not_hang_together_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        experiment(**wrong)

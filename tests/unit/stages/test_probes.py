@@ -1,8 +1,11 @@
 """What probes answered is compared with recorded stacks, and tells whether peer access can be relied on."""
 
+from pathlib import Path
+
 import pytest
 
 from dsv4deploy.model.probe import Card, Left, Link, Outcome, Peer, ProbeDocument, ProbeResult, Recorded, Stack
+from dsv4deploy.source.probe_document import read_probes, recorded
 from dsv4deploy.stages.probes import deviations, link_limit, peer_verdict, short
 
 STACK = Stack(torch="2.11", triton="3.6", cuda="13.0", sm="9.0")
@@ -63,6 +66,9 @@ NCCL, PEER, WITHOUT = "all-reduce", "peer-write", "all-reduce-without-p2p"
         ((result(NCCL, "hangs", "not over"), result(PEER)), Peer.HANGS),
         ((result(NCCL), result("all-reduce-over-all", "hangs", "not over"), result(PEER)), Peer.HANGS),
         ((result(NCCL, "died", "signal 9"), result(PEER)), Peer.FAILS),
+        ((result(NCCL), result(PEER, "failed", root=Link(type="torch.AcceleratorError", number=217))), Peer.FAILS),
+        ((result(NCCL, "failed", root=Link(type="torch.distributed.DistBackendError")), result(PEER)), Peer.FAILS),
+        ((result(NCCL), result(PEER, "failed", root=BOOM)), Peer.UNKNOWN),
         ((result(NCCL, "hangs"), result(PEER, "unknown"), result(WITHOUT, "hangs", "not over")), Peer.UNKNOWN),
         ((result(NCCL), result(PEER, "hangs"), result(WITHOUT, "hangs")), Peer.HANGS),
         ((result(NCCL),), Peer.UNKNOWN),
@@ -102,3 +108,42 @@ def test_a_try_without_cards_proves_nothing() -> None:
 def test_the_limit_of_a_link_is_its_makers(kind: str, sm: str, pcie: str, expected: str) -> None:
     stack = STACK.model_copy(update={"gpus": (Card(name="x", sm=sm, pcie=pcie),), "links": {"GPU0-GPU1": kind}})
     assert link_limit(stack) == expected
+
+
+def recording(name: str) -> ProbeDocument:
+    path = Path(__file__).parents[2] / f"samples/probes/{name}.json"
+    return read_probes(path.read_text(encoding="utf-8"), name)
+
+
+def test_two_runs_on_an_h200_answered_alike() -> None:
+    again = recording("h200")
+    assert set(recorded()[0].outcomes) <= {one.name for one in again.results}
+    assert deviations(again, recorded()) == ()
+
+
+def test_a_recorded_run_left_nothing_behind_whatever_happened() -> None:
+    for name in ("h200", "h200-x2", "h200-x2-hang", "h200-x2-wrong", "h200-x2-die"):
+        for one in recording(name).results:
+            assert one.left.processes == ()
+            assert not any(one.left.cards_mib)
+
+
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [("h200-x2-hang", Peer.UNKNOWN), ("h200-x2-wrong", Peer.UNKNOWN), ("h200-x2-die", Peer.UNKNOWN)],
+)
+def test_a_fault_with_and_without_peer_access_is_not_blamed_on_it(name: str, peer: Peer) -> None:
+    verdict = peer_verdict(recording(name))
+    assert verdict.peer is peer
+    assert "without peer access too" in verdict.because
+
+
+def test_the_recorded_all_reduce_was_right_over_nvlink_and_slower_without() -> None:
+    by_name = {one.name: one for one in recording("h200-x2").results}
+    with_peers, without = by_name["all-reduce"], by_name["all-reduce-without-p2p"]
+    assert (with_peers.outcome, without.outcome) == ("ok", "ok")
+    assert with_peers.transport == ("P2P/CUMEM",)
+    assert without.transport[0].startswith("SHM")
+    largest = "payload_268435456"
+    assert with_peers.figures[largest]["bus_gb_s"] > 5 * without.figures[largest]["bus_gb_s"]
+    assert link_limit(recording("h200-x2").stack).startswith("NV18: 450 GB/s")
