@@ -12,7 +12,7 @@ from dsv4deploy.cli.app import GROUPS, command_names
 from dsv4deploy.cli.reference import command_page
 from dsv4deploy.model.error_class import ERROR_CLASSES
 from dsv4deploy.model.launch_error_class import LAUNCH_CLASSES, SCRIPT_CLASSES, TOLD_CLASSES
-from dsv4deploy.source.rulebook import catalogue, families
+from dsv4deploy.source.rulebook import COMPILED, catalogue, compiled, families
 from dsv4deploy.views import errors
 from dsv4deploy.views.profile_reference import page as profile_page
 from dsv4deploy.views.rules import rules_page
@@ -51,6 +51,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/errors.md": lambda: errors.page(ERROR_ROOMS),
     "docs/reference/commands.md": commands,
     "docs/reference/rules.md": rules,
+    f"dsv4deploy/rules/{COMPILED}": compiled,
     "examples/profile.schema.json": lambda: json.dumps(profile_schema(), indent=2, ensure_ascii=False) + "\n",
 }
 

@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
@@ -12,28 +13,30 @@ from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.memory import Account, Measured, Workload
-from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Catalogues, Folders, Marks, Models, Texts
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
-from dsv4deploy.source.launch_file import imported
 from dsv4deploy.source.validate import validate
 from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
 from dsv4deploy.stages.fork_words import with_fork_words
-from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks
 from dsv4deploy.stages.launch import Lowered, lower
-from dsv4deploy.stages.marks import Candidate, marked
 from dsv4deploy.stages.memory import account_of
-from dsv4deploy.stages.patching import patched
+from dsv4deploy.stages.patched import Patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 from dsv4deploy.stages.seen import Seen
 from dsv4deploy.stages.variable_check import variable_diagnostics
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.patch import Patch
+    from dsv4deploy.stages.marks import Candidate
+
+# Readers of scripts, patches and marks are loaded where there are any: a check of a plain profile starts fast.
 
 _LONGEST_CHAIN = 16
 
@@ -99,11 +102,13 @@ class Looked(Seen):
     """One profile, looked at from all sides."""
 
     profile: Profile
-    patches: tuple[Patch, ...] = ()
+    patches: "tuple[Patch, ...]" = ()
 
     @property
-    def candidate(self) -> Candidate:
+    def candidate(self) -> "Candidate":
         """What marks are held against."""
+        from dsv4deploy.stages.marks import Candidate  # noqa: PLC0415 (loaded where it is needed, see above)
+
         rehearsal = self.profile.engine.rehearsal
         return Candidate(self.launch, self.effective, self.facts, self.catalogue, self.patches, rehearsal)
 
@@ -120,7 +125,7 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
     facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
-    laid = patched(texts, asked.path, profile, merged, facts)
+    laid = _patched(texts, asked.path, profile, merged, facts)
     lowered = replace(lowered, launch=replace(lowered.launch, provided=(*lowered.launch.provided, *laid.provided)))
     waivers = (*_waivers(profile, merged), *asked.waivers)
     workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
@@ -152,6 +157,9 @@ def looked_at_script(
     Raises:
         Trouble: it cannot be read, starts no server, or several and `number` does not choose one.
     """
+    from dsv4deploy.source.launch_file import imported  # noqa: PLC0415 (loaded where it is needed, see above)
+    from dsv4deploy.stages.imported_launch import chosen, fitting, launch_of, remarks  # noqa: PLC0415 (likewise)
+
     read = imported(texts, asked.path, known)
     history, version = knowledge.catalogues.history, asked.facts.engine_version
     command = chosen(read, number)
@@ -180,11 +188,23 @@ class _Start:
     written: Mapping[str, Leaf] = field(default_factory=dict)
 
 
+def _patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: Facts) -> Patched:
+    if not profile.kernels.patches:
+        return Patched()
+    from dsv4deploy.stages.patching import patched  # noqa: PLC0415 (loaded where it is needed, see above)
+
+    return patched(texts, path, profile, merged, facts)
+
+
 def _remembered(looked: Looked, marks: Marks | None, asked: Asked) -> Looked:
     """The same with what the marks beside the profile say."""
     if marks is None:
         return looked
     beside = marks.beside(asked.path, rehearsal=looked.profile.engine.rehearsal)
+    if not beside:
+        return looked
+    from dsv4deploy.stages.marks import marked  # noqa: PLC0415 (loaded where it is needed, see above)
+
     told = marked(looked.candidate, looked.report, beside, asked.retry)
     report = replace(looked.report, diagnostics=(*looked.report.diagnostics, *told))
     return replace(looked, report=report)

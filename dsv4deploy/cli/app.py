@@ -3,9 +3,7 @@
 import functools
 import importlib
 import os
-import pkgutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +34,8 @@ def run(words: Sequence[str]) -> int:
 
 def command_names() -> list[str]:
     """Every command, as a person types it."""
-    return [_typed(found.name) for found in pkgutil.iter_modules(commands.__path__)]
+    [folder] = commands.__path__
+    return sorted(_typed(found.stem) for found in Path(folder).glob("*.py") if found.stem != "__init__")
 
 
 def overview() -> str:
@@ -140,6 +139,7 @@ def _tell(trouble: Trouble) -> int:
 
 def _own_bug(bug: Exception) -> int:
     import platform
+    import tempfile
     import traceback
 
     from dsv4deploy import __version__

@@ -19,8 +19,8 @@ from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible, bundles
-from dsv4deploy.rim.marks import MarkFiles
 from dsv4deploy.rim.plan_file import Planned
+from dsv4deploy.rim.project import MarkFiles
 from dsv4deploy.rim.record import controller, is_gone, who
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages.assign import Assignment, Host, assign, overlaps

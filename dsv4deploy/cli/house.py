@@ -8,24 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsv4deploy.flow import Asked, Knowledge, Looked, looked_at
-from dsv4deploy.model.bundle import Artifact, Bundle
 from dsv4deploy.model.diagnostic import Refused, Report
 from dsv4deploy.model.document import Sources
 from dsv4deploy.model.facts import Facts
-from dsv4deploy.model.mark import Mark
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import marks
 from dsv4deploy.rim.catalogue_file import Catalogues
 from dsv4deploy.rim.local_folder import LocalModels
+from dsv4deploy.rim.project import MarkFiles, mark_paths
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.facts_document import FactsDocument, read_facts
 from dsv4deploy.source.rulebook import catalogue, rulebook
 from dsv4deploy.stages.check import Waiver
 from dsv4deploy.stages.seen import Seen
 from dsv4deploy.views import machine, terminal
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.bundle import Artifact, Bundle
+    from dsv4deploy.model.mark import Mark
 
 
 def knowledge(beside: Path | None = None) -> Knowledge:
@@ -36,7 +38,7 @@ def knowledge(beside: Path | None = None) -> Knowledge:
     """
     own = beside.parent / "rules" if beside else None
     rules = (*catalogue(), *(rulebook(own) if own and own.is_dir() else ()))
-    return Knowledge(Catalogues(), rules, datetime.now(UTC).date().isoformat(), LocalModels(), marks.MarkFiles())
+    return Knowledge(Catalogues(), rules, datetime.now(UTC).date().isoformat(), LocalModels(), MarkFiles())
 
 
 def asked(
@@ -101,7 +103,7 @@ def _waiver(text: str) -> Waiver:
     return Waiver(rule, reason.strip())
 
 
-def bundle(looked: Looked) -> Bundle:
+def bundle(looked: Looked) -> "Bundle":
     """The finished files of a profile that was found fine."""
     from dsv4deploy import __version__
     from dsv4deploy.rim.shipped import templates
@@ -110,7 +112,7 @@ def bundle(looked: Looked) -> Bundle:
     return render(looked.profile, looked.launch, templates(), __version__, looked.patches)
 
 
-def artifact(of: Bundle, name: str) -> Artifact:
+def artifact(of: "Bundle", name: str) -> "Artifact":
     """The file `name` of a bundle.
 
     Raises:
@@ -124,18 +126,19 @@ def artifact(of: Bundle, name: str) -> Artifact:
     return found
 
 
-def marks_of(project: Path) -> list[tuple[Path, Mark]]:
+def marks_of(project: Path) -> list["tuple[Path, Mark]"]:
     """Every mark of a project with its file, those of rehearsals included.
 
     Raises:
         Trouble: one of them cannot be read.
     """
-    return [
-        (path, marks.read(path)) for rehearsal in (False, True) for path in marks.paths(project, rehearsal=rehearsal)
-    ]
+    from dsv4deploy.rim.marks import read
+
+    paths = (path for rehearsal in (False, True) for path in mark_paths(project, rehearsal=rehearsal))
+    return [(path, read(path)) for path in paths]
 
 
-def the_mark(project: Path, begins: str) -> tuple[Path, Mark]:
+def the_mark(project: Path, begins: str) -> "tuple[Path, Mark]":
     """The one mark whose id is `begins`, or begins so.
 
     Raises:

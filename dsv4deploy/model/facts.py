@@ -15,7 +15,7 @@ Whole = Annotated[int | None, Field(ge=0)]
 class Frozen(BaseModel):
     """Base of values that come from outside: frozen; keys that nobody knows are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", protected_namespaces=())
 
 
 class ModelFacts(Frozen):
@@ -106,7 +106,7 @@ class Facts(Frozen):
     nofile: Whole = None
     ports_in_use: tuple[int, ...] | None = None
     paths_missing: tuple[str, ...] | None = None
-    model: ModelFacts = ModelFacts()
+    model: ModelFacts = ModelFacts.model_construct()
 
     def get(self, key: str) -> object | None:
         """The value under `key` (`arch`, `model.num_attention_heads`); None if it is not known.

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 class Answer(BaseModel):
     """Base of what a node answers."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=(), populate_by_name=True)
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, extra="ignore", protected_namespaces=(), populate_by_name=True
+    )
 
 
 class Problem(Answer):

@@ -1,11 +1,13 @@
 """What the stages need of the outside world, as protocols that the rim fulfils."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dsv4deploy.model.checkpoint import ModelReading
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History
-from dsv4deploy.model.mark import Mark
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.mark import Mark
 
 
 class Texts(Protocol):
@@ -65,7 +67,7 @@ class Models(Protocol):
 class Marks(Protocol):
     """Marks that stand beside profiles."""
 
-    def beside(self, profile: str, *, rehearsal: bool) -> tuple[Mark, ...]:
+    def beside(self, profile: str, *, rehearsal: bool) -> "tuple[Mark, ...]":
         """All marks of the project that the profile at `profile` belongs to; those of rehearsals stand apart.
 
         Raises:

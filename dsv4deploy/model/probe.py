@@ -13,7 +13,7 @@ Outcome = Literal["ok", "failed", "wrong", "hangs", "died", "unknown"]
 class Part(BaseModel):
     """Base of the parts of a probe document; further keys are let be."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
 
 class Link(Part):
@@ -91,7 +91,7 @@ class ProbeDocument(Part):
 class Recorded(Part):
     """One stack on which the probes were run, and what they answered: `ok`, or the name of the root error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     torch: str
     triton: str

@@ -36,9 +36,14 @@ class Env:
 
 
 class Section(BaseModel):
-    """Frozen; an unknown key is an error."""
+    """Frozen; an unknown key is an error.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), str_strip_whitespace=False)
+    Validators are built on first use, and a default is constructed without one: only the whole profile needs its own.
+    """
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, extra="forbid", protected_namespaces=(), str_strip_whitespace=False
+    )
 
 
 Count = Annotated[int, Field(strict=True, ge=1)]
@@ -304,8 +309,8 @@ class PrefillGraph(Section):
 class CudaGraph(Section):
     """CUDA graphs: which phases are captured, up to which batch."""
 
-    decode: Annotated[DecodeGraph, Field(description="decode steps")] = DecodeGraph()
-    prefill: Annotated[PrefillGraph, Field(description="prefill steps")] = PrefillGraph()
+    decode: Annotated[DecodeGraph, Field(description="decode steps")] = DecodeGraph.model_construct()
+    prefill: Annotated[PrefillGraph, Field(description="prefill steps")] = PrefillGraph.model_construct()
     padding: Annotated[
         Flag | None,
         says("--disable-cuda-graph-padding", when=False),
@@ -377,7 +382,7 @@ class Memory(Section):
     cpu_offload_gb: Annotated[
         Natural | None, says("--cpu-offload-gb"), Field(description="weights kept in host memory, GB a rank")
     ] = None
-    hicache: Annotated[Hicache, Field(description="hierarchical cache")] = Hicache()
+    hicache: Annotated[Hicache, Field(description="hierarchical cache")] = Hicache.model_construct()
 
 
 class Speculative(Section):
@@ -564,11 +569,11 @@ class Service(Section):
     launcher: Annotated[
         tuple[Argument, ...], Field(description="words before the interpreter, such as numactl --cpunodebind=0")
     ] = ()
-    limits: Annotated[Limits, Field(description="resource limits")] = Limits()
-    restart: Annotated[Restart, Field(description="restarts after a failure")] = Restart()
-    timeouts: Annotated[Timeouts, Field(description="start and stop")] = Timeouts()
-    log: Annotated[Log, Field(description="output")] = Log()
-    sandbox: Annotated[Sandbox, Field(description="hardening")] = Sandbox()
+    limits: Annotated[Limits, Field(description="resource limits")] = Limits.model_construct()
+    restart: Annotated[Restart, Field(description="restarts after a failure")] = Restart.model_construct()
+    timeouts: Annotated[Timeouts, Field(description="start and stop")] = Timeouts.model_construct()
+    log: Annotated[Log, Field(description="output")] = Log.model_construct()
+    sandbox: Annotated[Sandbox, Field(description="hardening")] = Sandbox.model_construct()
     cache: Annotated[
         Path | None,
         Field(
@@ -636,8 +641,8 @@ class Health(Section):
         tuple[Annotated[str, Field(pattern=r"^/[^\s]*$")], ...],
         Field(description="paths that must answer 200, beside health"),
     ] = ("/v1/models",)
-    smoke: Annotated[Smoke, Field(description="completions")] = Smoke()
-    log: Annotated[LogLines, Field(description="lines of the log")] = LogLines()
+    smoke: Annotated[Smoke, Field(description="completions")] = Smoke.model_construct()
+    log: Annotated[LogLines, Field(description="lines of the log")] = LogLines.model_construct()
     metrics: Annotated[
         dict[Annotated[str, Field(pattern=r"^[a-zA-Z_:][a-zA-Z0-9_:]*$")], Bounds],
         Field(description="bounds by the name of the metric, with or without `sglang:`"),
@@ -661,22 +666,22 @@ class Profile(Section):
     name: Annotated[Name, Field(description="name of the server: of its unit, bundle and folders")]
     engine: Annotated[Engine, Field(description="engine release and installation")]
     model: Annotated[Model, Field(description="checkpoint")]
-    hardware: Annotated[Hardware, Field(description="cards")] = Hardware()
-    parallel: Annotated[Parallel, Field(description="parallelism")] = Parallel()
-    kernels: Annotated[Kernels, Field(description="kernel backends, toggles, patches")] = Kernels()
-    compile: Annotated[Compile, Field(description="torch.compile")] = Compile()
-    cuda_graph: Annotated[CudaGraph, Field(description="CUDA graphs")] = CudaGraph()
-    memory: Annotated[Memory, Field(description="GPU memory")] = Memory()
-    speculative: Annotated[Speculative, Field(description="speculative decoding")] = Speculative()
-    nccl: Annotated[Nccl, Field(description="collectives")] = Nccl()
+    hardware: Annotated[Hardware, Field(description="cards")] = Hardware.model_construct()
+    parallel: Annotated[Parallel, Field(description="parallelism")] = Parallel.model_construct()
+    kernels: Annotated[Kernels, Field(description="kernel backends, toggles, patches")] = Kernels.model_construct()
+    compile: Annotated[Compile, Field(description="torch.compile")] = Compile.model_construct()
+    cuda_graph: Annotated[CudaGraph, Field(description="CUDA graphs")] = CudaGraph.model_construct()
+    memory: Annotated[Memory, Field(description="GPU memory")] = Memory.model_construct()
+    speculative: Annotated[Speculative, Field(description="speculative decoding")] = Speculative.model_construct()
+    nccl: Annotated[Nccl, Field(description="collectives")] = Nccl.model_construct()
     env: Annotated[Variables, Field(description="further environment variables")] = {}
-    server: Annotated[Server, Field(description="endpoint")] = Server()
+    server: Annotated[Server, Field(description="endpoint")] = Server.model_construct()
     args: Annotated[
         dict[Annotated[str, Field(pattern=r"^(--)?[A-Za-z0-9][A-Za-z0-9_-]*$")], Any],
         Field(
             description="any further engine flag by its own name, `sleep-on-idle: true`; checked against the flag catalogue"
         ),
     ] = {}
-    service: Annotated[Service, Field(description="supervision on the node")] = Service()
-    health: Annotated[Health, Field(description="what it must hold")] = Health()
+    service: Annotated[Service, Field(description="supervision on the node")] = Service.model_construct()
+    health: Annotated[Health, Field(description="what it must hold")] = Health.model_construct()
     waivers: Annotated[tuple[Waiver, ...], Field(description="rules allowed here")] = ()

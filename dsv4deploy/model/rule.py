@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -16,6 +16,7 @@ Scalar: TypeAlias = bool | int | float | str | None
 # What a rule asks about: `setting:DEST` (in effect), `written:DEST` (as it stands there, None if it does not),
 # `env:NAME` (in effect), `fact:KEY`, `trait:NAME` (what follows from the others), `profile:PATH`.
 KINDS = ("setting", "written", "env", "fact", "trait", "profile")
+OPERATORS = {"is_", "in_", "above", "below", "set_", "within"}
 
 
 class Severity(StrEnum):
@@ -73,9 +74,10 @@ def known(ask: Ask, subject: str) -> Any:  # noqa: ANN401 (whatever the subject 
 class Frozen(BaseModel):
     """Base of everything in a rule file: frozen; unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", populate_by_name=True)
 
 
+@lru_cache(maxsize=512)
 def _is_a_range(value: str | None) -> str | None:
     try:
         SpecifierSet(value or "")
@@ -107,8 +109,8 @@ class Condition(Frozen):
 
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
-        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
-        operators = self.model_fields_set & {"is_", "in_", "above", "below", "set_", "within"}
+        kinds = [kind for kind in self.model_fields_set.intersection(KINDS) if getattr(self, kind) is not None]
+        operators = self.model_fields_set & OPERATORS
         if self.not_ or self.any_:
             if kinds or operators or (self.not_ and self.any_):
                 raise ValueError("`not` and `any` stand alone")
@@ -192,7 +194,7 @@ class Rule(Frozen):
     severity: Severity
     when: tuple[Condition, ...] = ()
     unless: tuple[Condition, ...] = Field((), description="what makes it void, if it is known to hold")
-    scope: Scope = Scope()
+    scope: Scope = Scope.model_construct()
     at: str
     related: tuple[str, ...] = ()
     names: tuple[str, ...] = Field((), max_length=4)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.rim.record import FOLDER
+from dsv4deploy.rim.project import FOLDER
 
 _FILE = FOLDER / "answers.json"
 

@@ -14,10 +14,6 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History, UnknownVersionError, merged
 from dsv4deploy.model.history_data import HISTORY, catalogue_data, catalogue_from, overlay_from
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim.engine_source import read_engine
-from dsv4deploy.source.extract_flags import extract_flags
-from dsv4deploy.source.extract_variables import extract_variables
-from dsv4deploy.source.static import UnresolvedError
 
 
 def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[str, ...]]:
@@ -26,6 +22,12 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
     Raises:
         Trouble: there is no SGLang package, or not one that this can read.
     """
+    # The reader of Python source is large, and a check never needs it.
+    from dsv4deploy.rim.engine_source import read_engine  # noqa: PLC0415 (as above)
+    from dsv4deploy.source.extract_flags import extract_flags  # noqa: PLC0415 (as above)
+    from dsv4deploy.source.extract_variables import extract_variables  # noqa: PLC0415 (as above)
+    from dsv4deploy.source.static import UnresolvedError  # noqa: PLC0415 (as above)
+
     source = read_engine(path)
     called = version or source.version
     if called is None:

@@ -10,39 +10,21 @@ from pydantic import ValidationError
 
 from dsv4deploy.model.mark import Mark, Success
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.rim.record import FOLDER
+from dsv4deploy.rim.project import FOLDER, MARKS, REHEARSED_MARKS
 from dsv4deploy.stages.marks import with_sightings
 
-_REAL = Path("marks")
-_REHEARSED = FOLDER / "rehearsal-marks"
 _SUCCESSES = FOLDER / "successes.jsonl"
 # Whoever sees the same failure writes the same file; what differs stands on lines of its own, and both are kept.
 _ATTRIBUTES = "*.yaml merge=union\n"
 
 
-class MarkFiles:
-    """The marks beside profiles; what was rehearsed is kept apart and never stands beside what is real."""
-
-    def beside(self, profile: str, *, rehearsal: bool) -> tuple[Mark, ...]:
-        """All marks of the project that the profile at `profile` belongs to.
-
-        Raises:
-            Trouble: one of them cannot be read.
-        """
-        return tuple(read(path) for path in paths(Path(profile).parent, rehearsal=rehearsal))
-
-    def successes(self, profile: str) -> tuple[Success, ...]:
-        """What was ready before; a line that was left half written is left out."""
-        try:
-            lines = (Path(profile).parent / _SUCCESSES).read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return ()
-        return tuple(_successes(lines))
-
-
-def paths(project: Path, *, rehearsal: bool) -> list[Path]:
-    """The files of all marks of a project, by name."""
-    return sorted((project / (_REHEARSED if rehearsal else _REAL)).glob("*.yaml"))
+def successes(project: Path) -> tuple[Success, ...]:
+    """What was ready before; a line that was left half written is left out."""
+    try:
+        lines = (project / _SUCCESSES).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ()
+    return tuple(_successes(lines))
 
 
 def read(path: Path) -> Mark:
@@ -67,7 +49,7 @@ def keep(mark: Mark, project: Path) -> tuple[Path, Mark]:
     Raises:
         Trouble: it cannot be written.
     """
-    path = project / (_REHEARSED if mark.core.rehearsal else _REAL) / f"{mark.id}.yaml"
+    path = project / (REHEARSED_MARKS if mark.core.rehearsal else MARKS) / f"{mark.id}.yaml"
     whole = with_sightings(read(path), mark.sightings) if path.exists() else mark
     write(whole, path)
     return path, whole

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dsv4deploy.model.trouble import Trouble
-
-FOLDER = Path(".dsv4deploy")
+from dsv4deploy.rim.project import FOLDER
 
 
 class Record:

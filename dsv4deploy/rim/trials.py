@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dsv4deploy.model.experiment import Trial
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.rim.record import FOLDER
+from dsv4deploy.rim.project import FOLDER
 
 _TRIALS, _DRAFTS = FOLDER / "trials", FOLDER / "drafts"
 _TRIAL = TypeAdapter(Trial)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from packaging.specifiers import SpecifierSet
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related, Unknown
-from dsv4deploy.model.document import KeyPath, Merged, Sources
+from dsv4deploy.model.document import KeyPath, Merged
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.launch import Json, Provided
 from dsv4deploy.model.patch import Patch
@@ -16,21 +16,11 @@ from dsv4deploy.model.ports import Folders
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.patch import Read, read_patch
+from dsv4deploy.stages.patched import Patched
 from dsv4deploy.stages.releases import version
 
 FOLDER = "patches"
 LISTED: KeyPath = ("kernels", "patches")
-
-
-@dataclass(frozen=True, slots=True)
-class Patched:
-    """The patches that a profile names, what they provide, and everything that is to be said about them."""
-
-    patches: tuple[Patch, ...] = ()
-    provided: tuple[Provided, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
-    unknown: tuple[Unknown, ...] = ()
-    sources: Sources = field(default_factory=dict)
 
 
 def patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: Facts) -> Patched:

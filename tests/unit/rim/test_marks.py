@@ -7,7 +7,8 @@ import pytest
 
 from dsv4deploy.model.mark import Condition, Core, Host, Mark, Sighting, Success
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.rim.marks import MarkFiles, keep, read, remember, text
+from dsv4deploy.rim.marks import keep, read, remember, text
+from dsv4deploy.rim.project import MarkFiles
 
 
 def mark(at: str = "2026-11-29T15:20:11Z", node: str = "gpu01", *, rehearsal: bool = False) -> Mark:

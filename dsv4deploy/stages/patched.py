@@ -1,0 +1,22 @@
+"""What became of the patches of a profile; a file of its own, so that a profile without any loads nothing else."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dsv4deploy.model.diagnostic import Diagnostic, Unknown
+from dsv4deploy.model.document import Sources
+from dsv4deploy.model.launch import Provided
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.patch import Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """The patches that a profile names, what they provide, and everything that is to be said about them."""
+
+    patches: "tuple[Patch, ...]" = ()
+    provided: tuple[Provided, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    sources: Sources = field(default_factory=dict)
