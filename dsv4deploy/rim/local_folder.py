@@ -5,7 +5,6 @@ from pathlib import Path
 
 from dsv4deploy.model.checkpoint import ModelReading
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.source.model_folder import read_model_folder
 
 
 class LocalFolder:
@@ -43,4 +42,8 @@ class LocalModels:
     def at(self, path: str) -> ModelReading | None:
         """What the folder at `path` tells; None if it holds no model."""
         folder = Path(path)
-        return read_model_folder(LocalFolder(folder)) if (folder / "config.json").is_file() else None
+        if not (folder / "config.json").is_file():
+            return None
+        from dsv4deploy.source.model_folder import read_model_folder  # noqa: PLC0415 (seldom here; a check starts fast)
+
+        return read_model_folder(LocalFolder(folder))

@@ -127,8 +127,14 @@ def finds(rule: Rule, situation: Situation) -> Found | None:
     Raises:
         Missing: facts that could still change the answer.
     """
-    if _void(rule.unless, situation) or not _all(rule.conditions, situation):
-        return None
+    try:
+        if not _all(rule.conditions, situation) or _void(rule.unless, situation):
+            return None
+    except Missing:
+        # Nothing is unknown of a rule that is void; asked last, because most rules fall with their first condition.
+        if _void(rule.unless, situation):
+            return None
+        raise
     found = rule.verdict(situation.ask) if rule.verdict else Found()
     return Found(found) if isinstance(found, str) else found
 

@@ -1,11 +1,14 @@
 """The command that starts the engine, as lines of bash: a venv's interpreter or a container, one flag a line."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from dsv4deploy.model.launch import Launch
-from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.profile import Container, Profile
 from dsv4deploy.stages.quoting import shell
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.patch import Patch
 
 # SGLang's own doors: a module to run, and the console script with the function behind it.
 MODULE = "sglang.launch_server"
@@ -20,7 +23,7 @@ def keys(profile: Profile) -> Mapping[str, str]:
     return {name: path for name, path in files.items() if path}
 
 
-def lines(profile: Profile, launch: Launch, patches: Sequence[Patch] = ()) -> tuple[str, ...]:
+def lines(profile: Profile, launch: Launch, patches: "Sequence[Patch]" = ()) -> tuple[str, ...]:
     """What follows `exec`, one line an item, quoted; keys come in as shell variables, so nothing secret is here."""
     flags = [" ".join(map(shell, setting.words)) for setting in launch.settings.values() if setting.words]
     launcher = [" ".join(map(shell, profile.service.launcher))] if profile.service.launcher else []
@@ -45,7 +48,7 @@ def _key_path(profile: Profile, name: str) -> str:
     return f"/run/secrets/{name}" if profile.engine.container else f'"${name}"'
 
 
-def _docker(profile: Profile, container: Container, launch: Launch, patches: Sequence[Patch]) -> Sequence[str]:
+def _docker(profile: Profile, container: Container, launch: Launch, patches: "Sequence[Patch]") -> Sequence[str]:
     devices = profile.hardware.devices
     cards = f'"device={",".join(map(str, devices))}"' if devices else "all"
     # The value travels through docker's own environment, so that no quoting of a second language is needed.
@@ -66,7 +69,7 @@ def _docker(profile: Profile, container: Container, launch: Launch, patches: Seq
     ]
 
 
-def _mounts(patch: Patch, container: Container) -> Sequence[str]:
+def _mounts(patch: "Patch", container: Container) -> Sequence[str]:
     """The files of a patch over those of the image, which stays as it is."""
     folder = container.packages[patch.about.fits.package]
     return [

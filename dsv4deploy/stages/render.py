@@ -4,19 +4,20 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from dsv4deploy.model.bundle import Artifact, Bundle
 from dsv4deploy.model.launch import Json, Launch
-from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.stages import quoting
 from dsv4deploy.stages.command import keys, lines
-from dsv4deploy.stages.patching import entries, proofs
 from dsv4deploy.stages.ports import ports
 from dsv4deploy.stages.sandbox import directives, under_home
+
+if TYPE_CHECKING:
+    from dsv4deploy.model.patch import Patch
 
 ROOT = "/opt/dsv4deploy"
 CACHE = "/var/cache/dsv4deploy"
@@ -47,7 +48,7 @@ class Target:
 
 
 def render(
-    profile: Profile, launch: Launch, templates: Mapping[str, str], tool: str, patches: Sequence[Patch] = ()
+    profile: Profile, launch: Launch, templates: Mapping[str, str], tool: str, patches: "Sequence[Patch]" = ()
 ) -> Bundle:
     """The bundle of `profile`.
 
@@ -106,7 +107,7 @@ def _applies(when: str, profile: Profile) -> bool:
     }[when]
 
 
-def build_key(profile: Profile, patches: Sequence[Patch] = ()) -> str:
+def build_key(profile: Profile, patches: "Sequence[Patch]" = ()) -> str:
     """What tells apart engines whose compiled kernels must not meet: 12 hex digits over version, build, place, patches."""
     engine = profile.engine
     place = engine.container.image if engine.container else engine.venv
@@ -114,7 +115,7 @@ def build_key(profile: Profile, patches: Sequence[Patch] = ()) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
-def _context(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> dict[str, Any]:
+def _context(profile: Profile, launch: Launch, patches: "Sequence[Patch]") -> dict[str, Any]:
     nccl, service = profile.nccl, profile.service
     default = service.cache is None and service.supervisor == "systemd"
     return {
@@ -136,7 +137,7 @@ def _context(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> dict
     }
 
 
-def _variables(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Sequence[Mapping[str, Any]]:
+def _variables(profile: Profile, launch: Launch, patches: "Sequence[Patch]") -> Sequence[Mapping[str, Any]]:
     written = [variable for variable in launch.environment.values() if variable.path]
     cards = [variable for variable in written if variable.path == "hardware.devices"]
     groups = [
@@ -147,14 +148,14 @@ def _variables(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Se
     return tuple({"why": why, "exports": items} for why, items in groups if items)
 
 
-def _caches(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> list[tuple[str, str]]:
+def _caches(profile: Profile, launch: Launch, patches: "Sequence[Patch]") -> list[tuple[str, str]]:
     folder = f"{quoting.shell(profile.service.cache or CACHE)}/{build_key(profile, patches)}"
     if not profile.service.cache and profile.service.supervisor == "process":
         folder = f'"${{XDG_CACHE_HOME:-$HOME/.cache}}/dsv4deploy/{build_key(profile, patches)}"'
     return [(name, f"{folder}/{kind}") for name, kind in CACHES.items() if name not in launch.environment]
 
 
-def _facts(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Mapping[str, Json]:
+def _facts(profile: Profile, launch: Launch, patches: "Sequence[Patch]") -> Mapping[str, Json]:
     """What the manifest says beside the files; everything that `apply` and `health` must know without a profile."""
     engine, service, server = profile.engine, profile.service, profile.server
     return {
@@ -190,10 +191,12 @@ def _facts(profile: Profile, launch: Launch, patches: Sequence[Patch]) -> Mappin
     }
 
 
-def _patching(profile: Profile, patches: Sequence[Patch]) -> Mapping[str, Json]:
+def _patching(profile: Profile, patches: "Sequence[Patch]") -> Mapping[str, Json]:
     """What the manifest says of patches; nothing if there are none."""
     if not patches:
         return {}
+    from dsv4deploy.stages.patching import entries, proofs  # noqa: PLC0415 (few profiles have any)
+
     return {
         "patching": {"in_place": profile.kernels.in_place, "arch": profile.hardware.arch},
         "patches": entries(patches),
@@ -201,5 +204,5 @@ def _patching(profile: Profile, patches: Sequence[Patch]) -> Mapping[str, Json]:
     }
 
 
-def _shadowed(profile: Profile, patches: Sequence[Patch]) -> bool:
+def _shadowed(profile: Profile, patches: "Sequence[Patch]") -> bool:
     return bool(patches) and not profile.kernels.in_place and profile.engine.container is None
