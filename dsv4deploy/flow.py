@@ -165,7 +165,7 @@ def looked_at_script(
     command = chosen(read, number)
     version = version if version in history.versions else None
     catalogue = history.at(version or fitting(command, history))
-    lowered = launch_of(command, version, history)
+    lowered = launch_of(command, version, history, catalogue)
     path = lowered.launch.settings.get("model_path")
     facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
     start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked)

@@ -36,12 +36,15 @@ HELP = ("-h", "--help")
 ALIKE = 0.75
 
 
-def parse(words: Sequence[str], catalogue: Catalogue, history: History | None = None) -> Parsed:
+def parse(
+    words: Sequence[str], catalogue: Catalogue, history: History | None = None, *, suggest: bool = True
+) -> Parsed:
     """What `words` (without the program) say to the engine version of `catalogue`.
 
-    With `history`, a flag that only another version or another engine has is told as such.
+    With `history`, a flag that only another version or another engine has is told as such. Without `suggest` no error
+    names what may have been meant, which takes longer than all else.
     """
-    reader = _Reader(tuple(words), catalogue, history)
+    reader = _Reader(tuple(words), catalogue, history, suggest)
     reader.read()
     missing = [MissingFlag(flag) for flag in catalogue.required if flag.dest not in reader.seen]
     errors = sorted(reader.errors, key=lambda error: error.words)
@@ -62,6 +65,7 @@ class _Reader:
     words: tuple[str, ...]
     catalogue: Catalogue
     history: History | None
+    suggest: bool
     at: int = 0
     given: dict[str, Given] = field(default_factory=dict)
     shadowed: list[Given] = field(default_factory=list)
@@ -160,7 +164,8 @@ class _Reader:
             return AmbiguousFlag(name, words[:1], tuple(sorted(option.matches)), life)
         if life is not None:
             return OtherVersionFlag(name, words, life)
-        return UnknownFlag(name, words, likely(name, self.catalogue.spellings, alike=ALIKE))
+        meant = likely(name, self.catalogue.spellings, alike=ALIKE) if self.suggest else ()
+        return UnknownFlag(name, words, meant)
 
     def _flag(self, flag: Flag, spelling: str, written: str, words: tuple[int, ...], values: list[str]) -> None:
         if flag.action == "refuse":
@@ -189,8 +194,8 @@ class _Reader:
                 self.errors.append(WrongType(flag, (words[0], place), value, str(problem)))
                 continue
             if flag.choices is not None and result not in flag.choices:
-                options = [str(choice) for choice in flag.choices]
-                self.errors.append(InvalidChoice(flag, (words[0], place), result, likely(value, options)))
+                meant = likely(value, [str(choice) for choice in flag.choices]) if self.suggest else ()
+                self.errors.append(InvalidChoice(flag, (words[0], place), result, meant))
                 continue
             results.append(result)
         return results if len(results) == len(values) else None

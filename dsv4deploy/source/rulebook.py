@@ -44,7 +44,11 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|fa
 def catalogue() -> tuple[Rule, ...]:
     """The rules that ship with the program, by family and name."""
     folder = files("dsv4deploy.rules")
-    return rulebook(folder, json.loads((folder / COMPILED).read_bytes()))
+    try:
+        known = json.loads((folder / COMPILED).read_bytes())
+    except (OSError, ValueError):
+        known = {}  # nothing but time is lost without it
+    return rulebook(folder, known)
 
 
 def compiled() -> str:

@@ -44,7 +44,10 @@ def _headline(command: Command) -> str:
 
 def fitting(command: Command, history: History) -> str:
     """The newest version that has the fewest objections to the arguments: for a start whose version nobody knows."""
-    counts = {version: len(arguments(command, history.at(version)).parsed.errors) for version in history.versions}
+    counts = {
+        version: len(arguments(command, history.at(version), suggest=False).parsed.errors)
+        for version in history.versions
+    }
     return min(reversed(history.versions), key=lambda version: counts[version])
 
 
@@ -140,7 +143,9 @@ class Arguments:
         return any(word.loose or flag in error.flag.names or not flag for word, flag in self.unknown)
 
 
-def arguments(command: Command, catalogue: Catalogue, history: History | None = None) -> Arguments:
+def arguments(
+    command: Command, catalogue: Catalogue, history: History | None = None, *, suggest: bool = True
+) -> Arguments:
     """Read the arguments of `command` as the engine of `catalogue` does."""
     words: list[Word] = []
     unknown: list[tuple[Word, str]] = []
@@ -156,7 +161,7 @@ def arguments(command: Command, catalogue: Catalogue, history: History | None = 
             words.pop()
             name = before
         unknown.append((word, name))
-    parsed = parse([word.text for word in words], catalogue, history)
+    parsed = parse([word.text for word in words], catalogue, history, suggest=suggest)
     settings = {dest: _setting(given, words) for dest, given in parsed.given.items()}
     return Arguments(tuple(words), tuple(unknown), parsed, settings)
 
@@ -226,8 +231,9 @@ def _shadowed(given: Given, winner: Setting, words: Sequence[Word]) -> Diagnosti
 def _is_doubtful(given: Given, history: History) -> bool:
     """Whether the flag is abbreviated, and the newest version would not take the abbreviation for one flag."""
     newest = history.at(history.versions[-1]).spellings
-    longer = {flag.dest for spelling, flag in newest.items() if spelling.startswith(given.spelling)}
-    return given.spelling not in given.flag.names and given.spelling not in newest and len(longer) != 1
+    if given.spelling in given.flag.names or given.spelling in newest:
+        return False
+    return len({flag.dest for spelling, flag in newest.items() if spelling.startswith(given.spelling)}) != 1
 
 
 def _abbreviated(given: Given, words: Sequence[Word]) -> Diagnostic:

@@ -1,11 +1,15 @@
 """A folder of rules is read whole or not at all."""
 
+import hashlib
+import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.source.rulebook import rulebook
+from dsv4deploy.source.rulebook import catalogue, compiled, rulebook
 
 GOOD = """\
 summary: eight is too many
@@ -82,3 +86,28 @@ def test_one_id_stands_once(tmp_path: Path) -> None:
 def test_python_that_does_not_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(Trouble, match="does not load"):
         rulebook(write(tmp_path, a_yaml=GOOD, a_py="raise ValueError\n"))
+
+
+def test_what_is_compiled_is_what_stands_in_the_files() -> None:
+    """Examples and verdicts aside, which have tests of their own, a rule is what its file says."""
+    parsed = {rule.id: rule.model_dump(exclude={"verdict"}) for rule in rulebook(files("dsv4deploy.rules"))}
+    assert {rule.id: rule.model_dump(exclude={"verdict"}) for rule in catalogue()} == parsed
+
+
+def test_a_known_text_is_not_parsed_again_and_any_other_is(tmp_path: Path) -> None:
+    write(tmp_path, a_yaml=GOOD, b_yaml=GOOD.replace("eight", "8"))
+    digest = hashlib.blake2b(GOOD.encode(), digest_size=16).hexdigest()
+    content = yaml.safe_load(GOOD.replace("2026-01-02", '"2026-01-02"'))
+    one, two = rulebook(tmp_path, {digest: {**content, "summary": "known"}})
+    assert (one.summary, two.summary) == ("known", "8 is too many")
+
+
+def test_one_file_adds_a_rule_beside_the_compiled_ones(tmp_path: Path) -> None:
+    shipped = files("dsv4deploy.rules") / "memory"
+    for path in shipped.iterdir():
+        if path.is_file() and not path.name.startswith("__"):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    before = rulebook(tmp_path, json.loads(compiled()))
+    write(tmp_path, tomorrow_yaml=GOOD)
+    after = rulebook(tmp_path, json.loads(compiled()))
+    assert {rule.id for rule in after} - {rule.id for rule in before} == {"tomorrow"}
