@@ -3,11 +3,13 @@
 Usage: python benchmarks/cases.py [FOLDER]. A case is NAME.sh with NAME.facts.yaml beside it. Bar: 3 s of CPU for 200.
 """
 
+import gc
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from dsv4deploy.__main__ import SELDOM
 from dsv4deploy.cli import house
 from dsv4deploy.flow import looked_at_script
 from dsv4deploy.model.diagnostic import Refused
@@ -27,6 +29,7 @@ model: {{model_type: deepseek_v4, quant_method: fp8}}
 
 def main() -> None:
     """Read and check every case, and say what was left without an answer."""
+    gc.set_threshold(SELDOM)  # as the command line does
     with tempfile.TemporaryDirectory() as made:
         folder = Path(sys.argv[1]) if sys.argv[1:] else made_cases(Path(made))
         cases = sorted(folder.glob("*.sh"))

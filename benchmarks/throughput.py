@@ -3,10 +3,12 @@
 Usage: python benchmarks/throughput.py [COUNT]. Bar: 300 a second.
 """
 
+import gc
 import sys
 import time
 from pathlib import Path
 
+from dsv4deploy.__main__ import SELDOM
 from dsv4deploy.cli.house import knowledge
 from dsv4deploy.flow import Asked, looked_at
 from dsv4deploy.rim.texts import Files
@@ -16,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 def main() -> None:
     """Validate the examples, each time with another port, so that nothing can be remembered whole."""
+    gc.set_threshold(SELDOM)  # as the command line does
     count = int(sys.argv[1]) if sys.argv[1:] else 1000
     examples = sorted(str(path) for path in ROOT.glob("examples/*/profile.yaml"))
     known, files = knowledge(), Files()

@@ -191,4 +191,8 @@ TOLD_CLASSES = by_slug(
     ErrorClass("memory-load-peak", "While the weights are read, more memory is needed than afterwards."),
     ErrorClass("memory-no-headroom", "Beside weights and pool little is left for graphs, workspaces and prefill."),
     ErrorClass("memory-workload-exceeds-pool", "The longest prompt times the concurrency does not fit the KV pool."),
+    ErrorClass("engine-agrees", "The installed engine reads the arguments as we do, or refuses them too."),
+    ErrorClass("engine-disagrees", "The installed engine reads or resolves an argument otherwise: a bug of ours."),
+    ErrorClass("engine-refuses", "The installed engine refuses a launch that we find fine."),
+    ErrorClass("engine-not-asked", "The engine of --engine-python cannot be asked, or is another version."),
 )
