@@ -23,7 +23,7 @@ from dsv4deploy.source.facts_document import FactsDocument, read_facts
 from dsv4deploy.source.rulebook import catalogue, rulebook
 from dsv4deploy.stages.check import Waiver
 from dsv4deploy.stages.seen import Seen
-from dsv4deploy.views import machine, terminal
+from dsv4deploy.views import terminal
 
 if TYPE_CHECKING:
     from dsv4deploy.model.bundle import Artifact, Bundle
@@ -84,6 +84,8 @@ def with_engine(seen: Seen, python: Path) -> Report:
 def show(report: Report, sources: Sources, *, as_json: bool, fine: str) -> int:
     """Print `report` and return its exit code."""
     if as_json:
+        from dsv4deploy.views import machine
+
         sys.stdout.write(machine.render(report))
     else:
         color = terminal.wants_color(os.environ, is_terminal=sys.stdout.isatty())
