@@ -6,8 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,6 +18,8 @@ from dsv4deploy.model.trouble import Trouble
 
 OWN: Final = "own"  # the family of rules that stand in no folder of a family
 COMPILED: Final = "compiled.json"
+# Not through `importlib.resources`, which is slow to load; a rule in Python needs a plain file anyway.
+SHIPPED: Final = Path(__file__).parents[1] / "rules"
 
 
 class _Loader(yaml.CSafeLoader):
@@ -43,17 +43,16 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|fa
 
 def catalogue() -> tuple[Rule, ...]:
     """The rules that ship with the program, by family and name."""
-    folder = files("dsv4deploy.rules")
     try:
-        known = json.loads((folder / COMPILED).read_bytes())
+        known = json.loads((SHIPPED / COMPILED).read_bytes())
     except (OSError, ValueError):
         known = {}  # nothing but time is lost without it
-    return rulebook(folder, known)
+    return rulebook(SHIPPED, known)
 
 
 def compiled() -> str:
     """The text of the file `COMPILED`: what stands in each rule that ships, under the digest of its bytes."""
-    texts = (path.read_bytes() for _, path, _ in _pairs(files("dsv4deploy.rules"), OWN))
+    texts = (path.read_bytes() for _, path, _ in _pairs(SHIPPED, OWN))
     lines = (f'"{_digest(text)}": {json.dumps(_parsed(text), ensure_ascii=False)}' for text in texts)
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -62,12 +61,12 @@ def families() -> Mapping[str, str]:
     """What each family of the catalogue is about, in a sentence."""
     import ast  # noqa: PLC0415 (only the pages of the catalogue need it, and a check starts fast)
 
-    folders = (entry for entry in files("dsv4deploy.rules").iterdir() if entry.joinpath("__init__.py").is_file())
+    folders = (entry for entry in SHIPPED.iterdir() if entry.joinpath("__init__.py").is_file())
     texts = {folder.name: folder.joinpath("__init__.py").read_text(encoding="utf-8") for folder in folders}
     return {name: ast.get_docstring(ast.parse(text)) or "" for name, text in sorted(texts.items())}
 
 
-def rulebook(folder: Traversable, known: Mapping[str, Any] = MappingProxyType({})) -> tuple[Rule, ...]:
+def rulebook(folder: Path, known: Mapping[str, Any] = MappingProxyType({})) -> tuple[Rule, ...]:
     """Every rule under `folder`: `ID.yaml` or `FAMILY/ID.yaml`, with an `ID.py` beside it if it needs one.
 
     `known` is what texts hold, by their digest: such a text is not parsed again.
@@ -82,7 +81,7 @@ def rulebook(folder: Traversable, known: Mapping[str, Any] = MappingProxyType({}
     return tuple(sorted(rules, key=lambda rule: (rule.family, rule.id)))
 
 
-def _pairs(folder: Traversable, family: str) -> Iterator[tuple[str, Traversable, Traversable | None]]:
+def _pairs(folder: Path, family: str) -> Iterator[tuple[str, Path, Path | None]]:
     entries = {
         entry.name: entry for entry in folder.iterdir() if entry.name not in {"__init__.py", "__pycache__", COMPILED}
     }
@@ -96,7 +95,7 @@ def _pairs(folder: Traversable, family: str) -> Iterator[tuple[str, Traversable,
             raise Trouble(f"{entry} is no rule", "a rule is ID.yaml, with ID.py beside it if it needs one")
 
 
-def _read(family: str, path: Traversable, beside: Traversable | None, known: Mapping[str, Any]) -> Rule:
+def _read(family: str, path: Path, beside: Path | None, known: Mapping[str, Any]) -> Rule:
     rule_id = path.name.removesuffix(".yaml")
     try:
         text = path.read_bytes()
@@ -123,9 +122,9 @@ def _short(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _verdict(path: Traversable) -> Verdict:
+def _verdict(path: Path) -> Verdict:
     stem = path.name.removesuffix(".py")
-    spec = importlib.util.spec_from_file_location(f"dsv4deploy_rule_{stem}", Path(str(path)))
+    spec = importlib.util.spec_from_file_location(f"dsv4deploy_rule_{stem}", path)
     if spec is None or spec.loader is None:
         raise Trouble(f"{path} cannot be loaded", "a rule in Python is a plain file")
     module = importlib.util.module_from_spec(spec)

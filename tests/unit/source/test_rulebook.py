@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import yaml
 
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.source.rulebook import catalogue, compiled, rulebook
+from dsv4deploy.source.rulebook import SHIPPED, catalogue, compiled, rulebook
 
 GOOD = """\
 summary: eight is too many
@@ -90,7 +89,7 @@ def test_python_that_does_not_run_is_told(tmp_path: Path) -> None:
 
 def test_what_is_compiled_is_what_stands_in_the_files() -> None:
     """Examples and verdicts aside, which have tests of their own, a rule is what its file says."""
-    parsed = {rule.id: rule.model_dump(exclude={"verdict"}) for rule in rulebook(files("dsv4deploy.rules"))}
+    parsed = {rule.id: rule.model_dump(exclude={"verdict"}) for rule in rulebook(SHIPPED)}
     assert {rule.id: rule.model_dump(exclude={"verdict"}) for rule in catalogue()} == parsed
 
 
@@ -103,7 +102,7 @@ def test_a_known_text_is_not_parsed_again_and_any_other_is(tmp_path: Path) -> No
 
 
 def test_one_file_adds_a_rule_beside_the_compiled_ones(tmp_path: Path) -> None:
-    shipped = files("dsv4deploy.rules") / "memory"
+    shipped = SHIPPED / "memory"
     for path in shipped.iterdir():
         if path.is_file() and not path.name.startswith("__"):
             (tmp_path / path.name).write_bytes(path.read_bytes())
