@@ -1,14 +1,14 @@
 """Finds what ships beside the code: templates and playbooks, in a wheel or in a checkout."""
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 
-def shipped(folder: str) -> Traversable:
+def shipped(folder: str) -> Path:
     """The folder `templates` or `playbooks`: inside an installed package, or beside it in a checkout."""
-    package = files("dsv4deploy")
+    # Not through `importlib.resources`, which is slow to load.
+    package = Path(__file__).parents[1]
     inside = package / "_shipped" / folder
-    return inside if inside.is_dir() else package / ".." / folder
+    return inside if inside.is_dir() else package.parent / folder
 
 
 def templates() -> dict[str, str]:

@@ -6,14 +6,16 @@ Single values are never converted: `"4"` is no number, 4.0 no whole one, `"yes"`
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dsv4deploy.model.diagnostic import Diagnostic, Refused
 from dsv4deploy.model.document import KeyPath, Merged, Tree
-from dsv4deploy.source.misfits import Misfit, told
+
+if TYPE_CHECKING:
+    from dsv4deploy.source.misfits import Misfit
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -33,12 +35,16 @@ def validate(merged: Merged, model: type[M]) -> M:
 
 
 def _diagnostics(errors: Sequence[ErrorDetails], merged: Merged, model: type[BaseModel]) -> Iterator[Diagnostic]:
+    from dsv4deploy.source.misfits import told  # noqa: PLC0415 (only for what does not fit)
+
     for group in _groups([_located(error, merged.tree) for error in errors]):
         yield told(group, merged, model)
 
 
-def _located(error: ErrorDetails, tree: Tree) -> Misfit:
+def _located(error: ErrorDetails, tree: Tree) -> "Misfit":
     """The key path in a `loc`, which also holds the names of union members that were tried."""
+    from dsv4deploy.source.misfits import Misfit  # noqa: PLC0415 (likewise)
+
     loc = error["loc"]
     is_key = loc[-1:] == ("[key]",)
     loc = loc[:-1] if is_key else loc
@@ -79,7 +85,7 @@ def _tried(loc: KeyPath, path: KeyPath) -> tuple[KeyPath | None, str]:
     return None, ""
 
 
-def _groups(misfits: Sequence[Misfit]) -> Iterator[list[Misfit]]:
+def _groups(misfits: "Sequence[Misfit]") -> "Iterator[list[Misfit]]":
     """What is told together: a union that nothing fits is one diagnostic, or those of the member that was meant."""
     unions: dict[KeyPath, dict[str, list[Misfit]]] = defaultdict(lambda: defaultdict(list))
     for misfit in misfits:
@@ -96,6 +102,6 @@ def _groups(misfits: Sequence[Misfit]) -> Iterator[list[Misfit]]:
             yield [misfit for found in members.values() for misfit in found if misfit.path == union]
 
 
-def _turned_away(misfit: Misfit, union: KeyPath) -> bool:
+def _turned_away(misfit: "Misfit", union: KeyPath) -> bool:
     """Whether the value is not of this member's kind at all (a list where a number is wanted, another `kind:`)."""
     return misfit.path == union and misfit.is_of_another_kind
