@@ -1,9 +1,19 @@
-"""What some tests need of the machine: without it they are skipped by name, never passed."""
+"""What all tests share: what some need of the machine, and how hypothesis looks for examples.
 
+Without what it needs a test is skipped by name, never passed.
+"""
+
+import os
 import shutil
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import settings
+
+# CI says the same about the same commit; new examples are looked for by people, and in the soak.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("people", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "people")
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

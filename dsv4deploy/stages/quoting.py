@@ -4,6 +4,28 @@ import re
 
 # Bare words need no quotes in any of the languages.
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,@%+-]+")
+# A bare word of the shell's own grammar is allowed as an argument, but a reader stumbles over it.
+_RESERVED = frozenset(
+    [
+        "case",
+        "coproc",
+        "do",
+        "done",
+        "elif",
+        "else",
+        "esac",
+        "fi",
+        "for",
+        "function",
+        "if",
+        "in",
+        "select",
+        "then",
+        "time",
+        "until",
+        "while",
+    ]
+)
 # What single quotes hold without a second look, for bash and for a reader: printable ASCII without `'`, `$`, `` ` `` and `\`.
 _SINGLE = re.compile(r"[ -#%&(-\[\]-_a-~]+")
 # What must stand behind a backslash within double quotes of a unit file.
@@ -17,7 +39,7 @@ def shell(word: str) -> str:
     A leading `~`, an empty word and everything that bash could expand end up in quotes. Bytes outside ASCII are
     written as escapes: bash reads `$'\xc3\xa9'` alike in every locale.
     """
-    if _PLAIN.fullmatch(word) and not word.startswith(("~", "=")):
+    if _PLAIN.fullmatch(word) and not word.startswith(("~", "=")) and word not in _RESERVED:
         return word
     if _SINGLE.fullmatch(word):
         return f"'{word}'"

@@ -14,6 +14,8 @@ from dsv4deploy.stages.render import render
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path for path in ROOT.glob("examples/*/*.yaml") if path.parent.name != "compile-vs-kernel")
+# Those that run under systemd, and so have a unit.
+SUPERVISED = [path for path in EXAMPLES if "supervisor: process" not in path.read_text(encoding="utf-8")]
 TODAY = "2026-11-29"
 
 

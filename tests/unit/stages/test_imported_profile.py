@@ -1,7 +1,7 @@
 """What a launch file becomes as a profile: the same server, with nothing dropped."""
 
 import pytest
-from house import EXAMPLES, Written, bundle_of, looked, text_of
+from house import SUPERVISED, Written, bundle_of, looked, text_of
 from hypothesis import HealthCheck, given, reject, settings
 from profiles import MadeUp, profiles
 
@@ -13,7 +13,7 @@ from dsv4deploy.stages.imported_launch import chosen
 from dsv4deploy.stages.imported_profile import SECRETS, Draft, draft
 from dsv4deploy.views.profile_text import render
 
-IDS = [f"{path.parent.name}/{path.stem}" for path in EXAMPLES]
+IDS = [f"{path.parent.name}/{path.stem}" for path in SUPERVISED]
 
 
 def drafted(text: str, version: str = "0.5.13.post1", file: str = "launch.sh", **files: str) -> Draft:
@@ -75,7 +75,7 @@ def assert_same_server(made_up: MadeUp) -> None:
     assert means(back(seen)) == means(seen)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=IDS)
+@pytest.mark.parametrize("path", SUPERVISED, ids=IDS)
 def test_importing_a_rendered_example_gives_the_same_server(path: object) -> None:
     seen = looked(path)  # type: ignore[arg-type]
     assert means(back(seen)) == means(seen)

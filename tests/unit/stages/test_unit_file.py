@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from house import EXAMPLES, rendered, text_of
+from house import SUPERVISED, rendered, text_of
 
 pytestmark = pytest.mark.systemd
 MINIMAL = """
@@ -35,7 +35,7 @@ def systemd_analyze(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("example", SUPERVISED, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_example_is_verified_and_exposed_at_most_2_0(example: Path, tmp_path: Path) -> None:
     bundle = rendered(example)
     path = tmp_path / f"{bundle.name}.service"
