@@ -91,3 +91,16 @@ def test_what_the_real_engine_refuses_is_marked_and_refused_from_then_on(ground:
     code, out = ground.run("plan", "--limit", "gpu01", *too_long, "--set", "engine.build=another")
     assert (code, "it does not block" in out) == (0, True), out
     ground.apply("--limit", "gpu01", "--set", "args.context-length=256")
+
+
+def test_the_hardened_unit_of_a_user_without_rights_serves_behind_a_key_that_nobody_sees(ground: Ground) -> None:
+    key = "sk-canary-4711"
+    ground.shell(f"useradd --system sglang; umask 077; echo {key} > /etc/flash.key")
+    ground.write(PROFILE.replace("service: {user: root}\n", "").replace("host:", "api_key_file: /etc/flash.key, host:"))
+    ground.apply("--limit", "gpu01")
+    assert ground.shell("systemctl show -P User flash; systemctl show -P ProtectSystem flash") == "sglang\nstrict"
+    ask = f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:{PORT}/v1/models"
+    assert ground.shell(ask) == "401"
+    assert ground.shell(f"{ask} -H 'Authorization: Bearer {key}'") == "200"
+    seen = "journalctl -u flash; ps axww; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null; cat /opt/dsv4deploy/flash/current/*"
+    assert ground.shell(f"({seen}) | grep -a -c '[s]k-canary'") == "0"
