@@ -69,7 +69,7 @@ def test_explain_tells_a_rule_with_its_evidence(capsys: pytest.CaptureFixture[st
     page = shown(capsys, "explain", "torch-compile-in-capture-dsv4")
     assert page.startswith("error[torch-compile-in-capture-dsv4]: ")
     assert "- setting:enable_torch_compile is true" in page
-    assert "reproduced (H200 (sm_90), SGLang 0.5.17, torch 2.11.0+cu130, 2026-11-29): 4 of 4" in page
+    assert "reproduced (H200 (sm_90), SGLang 0.5.17, torch 2.11.0+cu130, 2026-11-29): 7 of 7" in page
 
 
 @pytest.mark.parametrize(
