@@ -11,7 +11,9 @@ from dsv4deploy.source.nodes import FAST, Collection, Node, Reader, Scalar, comp
 MAX_BYTES = 256 * 1024
 
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# Most profiles are ASCII, and the pattern of all characters takes long to compile.
+_ASCII_CONTROL = "[^\t\n\r\x20-\x7e]"
+_CONTROL = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 _OTHER_ENCODINGS = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
@@ -115,7 +117,7 @@ def _not_utf8(data: bytes, file: str, error: UnicodeDecodeError) -> Refused:
 
 
 def _check_characters(text: str, file: str, lines: tuple[str, ...]) -> None:
-    if found := _CONTROL.search(text):
+    if found := re.search(_ASCII_CONTROL if text.isascii() else _CONTROL, text):
         before = _BREAK.split(text[: found.start()])
         place = Place(file, len(before), len(before[-1]) + 1, len(before), len(before[-1]) + 2)
         said = f"an invisible character, U+{ord(found[0]):04X}, which YAML does not allow"
