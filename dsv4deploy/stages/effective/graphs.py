@@ -69,6 +69,8 @@ def _prefill_default(ask: Ask) -> Decided:
             return Decided(OFF, f"SGLang turns it off for {name}, with a warning", Basis.OBSERVED)
     if ask("trait:family") == "deepseek-v3" and since(ask, "0.5.18") and ask("fact:arch") in SM100:
         return Decided(OFF, "off for DeepSeek-V3 on sm_100", Basis.OBSERVED)
+    if since(ask, "0.5.19") and ask("setting:pp_size") > 1:
+        return Decided(OFF, "not by default under pipeline parallelism, since 0.5.19", Basis.READ)
     return Decided("breakable", "the default since 0.5.15", Basis.OBSERVED) if since(ask, "0.5.15") else _piecewise(ask)
 
 

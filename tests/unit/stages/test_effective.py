@@ -60,6 +60,14 @@ def test_a_prefill_graph_is_off_for_deepseek_v4_unless_it_is_named() -> None:
     assert named == "full"
 
 
+@pytest.mark.parametrize(("version", "expected"), [("0.5.18", "breakable"), ("0.5.19", "disabled")])
+def test_under_pipeline_parallelism_a_prefill_graph_must_be_named_since_0_5_19(version: str, expected: str) -> None:
+    llama = {"model": {"model_type": "llama"}}
+    assert value("cuda_graph_backend_prefill", version, facts=llama, pp_size=2) == expected
+    named = value("cuda_graph_backend_prefill", version, facts=llama, pp_size=2, cuda_graph_backend_prefill="breakable")
+    assert named == "breakable"
+
+
 def test_torch_compile_is_on_only_inside_decode_graphs() -> None:
     assert value("enable_torch_compile", enable_torch_compile=True) is True
     assert value("enable_torch_compile", enable_torch_compile=True, disable_cuda_graph=True) is False
