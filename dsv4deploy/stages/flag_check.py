@@ -276,7 +276,7 @@ def _beyond(flag: Flag, setting: Setting) -> Diagnostic | None:
         setting.place,
         f"must be {flag.limits}",
         effect="SGLang accepts the number and fails with it later",
-        evidence=("enforced: the meaning of the number leaves no other range",),
+        evidence=("inferred: the meaning of the number leaves no other range",),
         remedy=f"give it a number of {flag.limits}",
     )
 

@@ -1,4 +1,4 @@
-"""The fleet of the session, with the rehearsal engine on every node."""
+"""One fleet for the whole test run, with the rehearsal engine on every node."""
 
 import os
 import shutil
