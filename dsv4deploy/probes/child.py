@@ -18,6 +18,8 @@ from dsv4deploy.probes.chain import chain
 
 # After one process has failed, the others wait for it in vain; this is what they get to say why.
 _GRACE_S = 3.0
+# The kernel closes the connections of a killed process a moment before, or after, its parent hears of its end.
+_SAME_MOMENT_S = 0.5
 MARK = "DSV4DEPLOY_PROBE"
 Tell = Callable[[dict[str, Any]], None]
 
@@ -129,8 +131,8 @@ def _listen(told: list[Told], pipes: list[int], began: float, end: float) -> Non
                     told[index].outcome = told[index].outcome or "died"
                     if told[index].outcome != "ok":
                         end = min(end, time.monotonic() + _GRACE_S)
-    for one in told:
-        one.seconds = one.seconds or round(time.monotonic() - began, 2)
+        for key in selector.get_map().values():
+            told[key.data].seconds = round(time.monotonic() - began, 2)
 
 
 def _end(one: Told) -> None:
@@ -148,6 +150,17 @@ def _end(one: Told) -> None:
         number = os.WTERMSIG(one.status) if os.WIFSIGNALED(one.status) else None
         how = f"signal {number}" if number else f"exit status {os.WEXITSTATUS(one.status)}"
         one.because = f"the process ended by {how}"
+
+
+def cause(told: Sequence[Told]) -> Told:
+    """The process that explains the case: the first that ended badly, else one that did not end, else the first.
+
+    Where one died and another failed in the same moment, the death is the cause and the failure the lost connection.
+    """
+    bad = sorted((one for one in told if one.outcome not in {"ok", ""}), key=lambda one: one.seconds)
+    hung = [one for one in told if not one.outcome]
+    died = [one for one in bad if one.outcome == "died" and one.seconds <= bad[0].seconds + _SAME_MOMENT_S]
+    return (*died, *bad, *hung, *told)[0]
 
 
 def left(told: Sequence[Told], log: str, limit_s: float = 5.0) -> list[int]:

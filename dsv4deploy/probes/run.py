@@ -18,7 +18,7 @@ from dsv4deploy.probes import machine
 from dsv4deploy.probes.capture import usable
 from dsv4deploy.probes.case import Ask, Case, Here
 from dsv4deploy.probes.chain import root
-from dsv4deploy.probes.child import Tell, Told, left, together
+from dsv4deploy.probes.child import Tell, Told, cause, left, together
 
 # Memory of an ended process goes back to the card a moment later.
 _SETTLE_S = 15.0
@@ -75,7 +75,7 @@ def _result(case: Case, ask: Ask, cards: int) -> dict[str, Any]:
         remain = left(told, f"{folder}/log")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    first = _first(told)
+    first = cause(told)
     found = {
         **about,
         "outcome": first.outcome or "hangs",
@@ -93,13 +93,6 @@ def _result(case: Case, ask: Ask, cards: int) -> dict[str, Any]:
     if found["outcome"] not in {"ok", "unknown"}:
         found["log"] = log[-_LOG_KEPT:]
     return found
-
-
-def _first(told: Sequence[Told]) -> Told:
-    """The process that explains the case: the first that ended badly, else one that did not end, else the first."""
-    bad = [one for one in told if one.outcome not in {"ok", ""}]
-    hung = [one for one in told if not one.outcome]
-    return min(bad, key=lambda one: one.seconds) if bad else (*hung, *told)[0]
 
 
 def _missing(case: Case, ask: Ask, cards: int, world: int) -> str:

@@ -1,5 +1,6 @@
 """A fleet of real systemd nodes for one test: the command line on one side, the nodes' own account on the other."""
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from testbed import Fleet, Node
 
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 PORT = 30000
+_MINE = "DSV4DEPLOY_TEST_GROUND"  # in the environment of all that a test starts
 _CLEAN = """
 systemctl stop flash pearl dsv4deploy-watch-flash dsv4deploy-watch-pearl 2>/dev/null
 rm -rf /opt/dsv4deploy /etc/systemd/system/flash.* /etc/systemd/system/pearl.* /etc/systemd/system/dsv4deploy-*
@@ -67,7 +69,7 @@ class Ground:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                env={**os.environ, **environment},
+                env={**os.environ, **environment, _MINE: str(self.folder)},
                 start_new_session=True,
             )
 
@@ -99,16 +101,11 @@ class Ground:
     def kill(self, running: subprocess.Popen[str]) -> None:
         """End the controller and everything it started, as a power cut would."""
         os.killpg(running.pid, signal.SIGKILL)
+        mark = f"{_MINE}={self.folder}".encode()
         for process in Path("/proc").glob("[0-9]*"):
-            try:
-                mine = (
-                    str(self.folder) in str((process / "cwd").readlink())
-                    or b"dsv4deploy-" in (process / "cmdline").read_bytes()
-                )
-            except OSError:
-                continue
-            if mine and int(process.name) != os.getpid():
-                os.kill(int(process.name), signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
         running.communicate()
 
     # -- the nodes' own account

@@ -12,7 +12,7 @@ import pytest
 PROGRAM = """
 import dataclasses, json, os, signal, subprocess, sys, time
 from dsv4deploy.probes.case import UnknownError, WrongError
-from dsv4deploy.probes.child import left, together
+from dsv4deploy.probes.child import cause, left, together
 
 def fine(tell): tell({"phase": "work"}); tell({"figures": {"a": 1}}); tell({"figures": {"b": 2}})
 def wrong(tell): raise WrongError("5, not 4")
@@ -21,12 +21,17 @@ def fails(tell): raise ValueError("bad")
 def wedged(tell): tell({"phase": "asleep"}); time.sleep(1000)
 def dies(tell): os.kill(os.getpid(), signal.SIGKILL)
 def leaves(tell): sys.exit(7)
+def falls(tell): wire = open("LOG.wire", "w"); os.kill(os.getpid(), signal.SIGKILL)
+def notices(tell): open("LOG.wire").read(); raise ConnectionError("the peer is gone")
+def follows(tell): time.sleep(1); os.kill(os.getpid(), signal.SIGABRT)
 def bears(tell): subprocess.Popen(["sleep", "1000"], start_new_session=True)
 
+os.mkfifo("LOG.wire")
 work = [globals()[name] for name in sys.argv[2:]]
 began = time.monotonic()
 told = together(work, float(sys.argv[1]), "LOG")
 print(json.dumps({"told": [dataclasses.asdict(one) for one in told], "left": left(told, "LOG"),
+                  "cause": told.index(cause(told)),
                   "seconds": time.monotonic() - began}))
 """
 
@@ -82,3 +87,18 @@ def test_who_waits_for_a_failed_rank_is_ended_early(tmp_path: Path) -> None:
 
 def test_what_left_the_group_is_ended_too(tmp_path: Path) -> None:
     assert run(tmp_path, 30, "bears")["left"] == []
+
+
+@pytest.mark.parametrize(
+    ("work", "cause"),
+    [
+        (("notices", "falls"), 1),
+        (("falls", "notices"), 0),
+        (("fails", "follows"), 0),
+        (("follows", "fails"), 1),
+        (("fine", "wedged"), 1),
+        (("fine", "fine"), 0),
+    ],
+)
+def test_the_cause_is_named_and_not_what_follows_from_it(tmp_path: Path, work: tuple[str, str], cause: int) -> None:
+    assert run(tmp_path, 3, *work)["cause"] == cause
