@@ -45,6 +45,9 @@ class ModelFacts(Frozen):
     has_scale_tensors: bool | None = None
     has_mtp: bool | None = None
     bundled_draft: Text = Field(None, description="its kind, `dspark`")
+    vision_num_heads: Whole = Field(None, description="attention heads of the vision tower")
+    mtp_moe_intermediate_size: Whole = Field(None, description="of the experts of the draft module")
+    mtp_weight_block_size: tuple[int, ...] | None = Field(None, description="of the experts of the draft module")
     index_complete: bool | None = None
     missing_shards: tuple[str, ...] | None = None
     truncated_shards: tuple[str, ...] | None = None
@@ -69,6 +72,9 @@ class Facts(Frozen):
     vbios: Text = None
     cuda: Text = None
     cuda_toolkit: Text = None
+    cuda_compat_in_ld_path: bool | None = Field(
+        None, description="the loader finds CUDA's forward-compatibility libcuda before the driver's"
+    )
     nvcc: Text = None
     nvrtc_headers: bool | None = None
     ptxas_knows_arch: bool | None = None

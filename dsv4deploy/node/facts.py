@@ -80,6 +80,7 @@ def _cards() -> dict[str, Any]:
         "topology": gpus.topology(),
         "driver_params": _driver_params(),
         "cuda_toolkit": _nvcc(),
+        "cuda_compat_in_ld_path": compat_first(_told("/sbin/ldconfig", "-p")),
     }
 
 
@@ -91,13 +92,21 @@ def _driver_params() -> str | None:
 
 
 def _nvcc() -> str | None:
-    program = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r"release ([\d.]+)", done.stdout)
+    found = re.search(r"release ([\d.]+)", _told(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc", "--version"))
     return found[1] if found else None
+
+
+def compat_first(cache: str) -> bool | None:
+    """Whether the loader, by what `ldconfig -p` says, takes libcuda from CUDA's forward-compatibility folder."""
+    found = re.search(r"^\s*libcuda\.so\.1 \(.*\) => (\S+)$", cache, re.MULTILINE)
+    return "/compat/" in found[1] if found else None
+
+
+def _told(*words: str) -> str:
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def _host() -> dict[str, Any]:

@@ -10,6 +10,7 @@ Tree = Mapping[str, Any]
 QUANT_METHODS = {"NVFP4": "modelopt_fp4", "FP8": "modelopt_fp8", "MIXED_PRECISION": "modelopt_mixed"}
 # Beyond it a scaling factor is no scaling but a mistake.
 MOST_FACTOR = 10_000
+VISION_HEADS = ("num_heads", "num_attention_heads", "vt_num_attention_heads")
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
 
 
@@ -27,6 +28,13 @@ class Config:
             if isinstance(self.whole.get(key), Mapping):
                 return {**self.whole, **self.whole[key]}
         return self.whole
+
+    @property
+    def vision_heads(self) -> int | None:
+        """Attention heads of the vision tower, under the names of Qwen-VL, SigLIP's kind and MoonViT."""
+        parts = (self.whole.get(key) for key in ("vision_config", "vit_config"))
+        vision = next((part for part in parts if isinstance(part, Mapping)), {})
+        return next((found for key in VISION_HEADS if (found := _whole(vision.get(key))) is not None), None)
 
     def number(self, *keys: str) -> int | None:
         """The first of these that is a whole number."""
@@ -62,6 +70,7 @@ def model_facts(config: Config) -> dict[str, object]:
         "intermediate_size": config.number("intermediate_size"),
         "qk_rope_head_dim": config.number("qk_rope_head_dim"),
         "max_position_embeddings": config.number("max_position_embeddings"),
+        "vision_num_heads": config.vision_heads,
         **quantization_facts(config),
         "experts_dtype": _experts_dtype(config),
         "bundled_draft": next((kind for kind in ("dspark", "dflash") if any(kind in key for key in text)), None),

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from dsv4deploy.model.checkpoint import Checkpoint, ModelReading, Share, TensorClass
 from dsv4deploy.model.facts import ModelFacts
 from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.source.draft_tensors import draft_expert_facts
 from dsv4deploy.source.model_config import geometry, model_facts, read_config
 from dsv4deploy.source.safetensors import (
     PREFIX,
@@ -81,6 +82,7 @@ def read_model_folder(folder: Folder) -> ModelReading:
     facts = {
         **model_facts(config),
         **_tensor_facts(tensors, names, shape.layers),
+        **draft_expert_facts(tensors, shape.layers, shape.hidden_size),
         **_shard_facts(shards),
         "weight_bytes": _weight_bytes(tensors, index),
     }

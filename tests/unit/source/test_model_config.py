@@ -98,3 +98,13 @@ def test_scaling_stretches_the_rope_tables(scaling: object, positions: int | Non
 def test_layers_that_own_the_cache_of_deepseek_v41() -> None:
     tree = {"compress_ratios": [1, 2, 0], "kv_source_layer_ids": [0, 1], "num_attention_heads": 64}
     assert geometry(read_config({"text_config": tree}, {})).kv_sources == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("vision", "heads"),
+    [({"num_heads": 16}, 16), ({"num_attention_heads": 12}, 12), ({"vt_num_attention_heads": 16}, 16), ({}, None)],
+)
+def test_heads_of_the_vision_tower_are_not_those_of_the_text(vision: dict[str, object], heads: int | None) -> None:
+    tree = {"text_config": {"num_attention_heads": 32}, "vision_config": vision}
+    facts = model_facts(read_config(tree, {}))
+    assert (facts["num_attention_heads"], facts["vision_num_heads"]) == (32, heads)
