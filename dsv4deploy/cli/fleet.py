@@ -128,10 +128,10 @@ def ready(
     hosts = ansible.hosts(options)
     over = Over(tuple(variants), tuple(sets), tuple(waive), tuple(retry))
     asked = _asked(hosts, options, profile, over)
-    knowledge = house.knowledge()
+    knowledge = _knowledge(asked.values())
     _see_that_they_exist(retry, {one.path for one in asked.values()})
     # Only what a node says of its host decides what the marks say.
-    looked = {one: _sound(replace(knowledge, marks=None), one) for one in dict.fromkeys(asked.values())}
+    looked = {one: _sound(replace(knowledge[one.path], marks=None), one) for one in dict.fromkeys(asked.values())}
     folders, wanted = _rendered(folder, asked, looked)
     told = overlaps(wanted)
     if told:
@@ -142,7 +142,7 @@ def ready(
     closer = {
         (step.node, step.name): looked_at(
             Files(),
-            knowledge,
+            knowledge[asked[step.node, step.name].path],
             replace(asked[step.node, step.name], facts=_facts_for(step.name, seen[step.node])),
         )
         for step in planned.steps
@@ -251,6 +251,13 @@ def _asked(
         return replace(words, retry=over.retry)
 
     return {(one.node, one.profile): of(one) for one in assign(hosts, str(profile) if profile else None, usual)}
+
+
+def _knowledge(asked: Iterable[Asked]) -> dict[str, Knowledge]:
+    """What is known beside each profile, by its path; profiles of one folder share it."""
+    paths = {one.path: Path(one.path) for one in asked}
+    beside = {folder: house.knowledge(folder / "profile.yaml") for folder in {path.parent for path in paths.values()}}
+    return {text: beside[path.parent] for text, path in paths.items()}
 
 
 def _sound(knowledge: Knowledge, asked: Asked) -> Looked:

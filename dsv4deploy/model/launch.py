@@ -60,8 +60,21 @@ class Provided:
 
 
 @dataclass(frozen=True, slots=True)
+class Laid:
+    """One patch that is laid over the engine.
+
+    `files` are what it changes, from the package's name on; `place` is where the profile names it.
+    """
+
+    kind: str = ""
+    digest: str = ""
+    files: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
-    """One engine process: version, flags by dest, environment by name.
+    """One engine process: version, flags by dest, environment and patches by name.
 
     `version` is the SGLang release (`0.5.13.post1`) or None if unknown; `build` names a fork, image or commit.
     """
@@ -71,3 +84,11 @@ class Launch:
     environment: Mapping[str, Variable] = field(default_factory=dict)
     build: str | None = None
     provided: tuple[Provided, ...] = ()
+    patches: Mapping[str, Laid] = field(default_factory=dict)
+
+    def patching(self, path: str) -> tuple[str, ...]:
+        """The patches that change the file at `path`, or anything below it; `path` begins with the package's name."""
+        below = f"{path}/"
+        return tuple(
+            name for name, laid in self.patches.items() if any(f"{file}/".startswith(below) for file in laid.files)
+        )

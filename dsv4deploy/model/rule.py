@@ -14,8 +14,10 @@ Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9.]+)*$")]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Scalar: TypeAlias = bool | int | float | str | None
 # What a rule asks about: `setting:DEST` (in effect), `written:DEST` (as it stands there, None if it does not),
-# `env:NAME` (in effect), `fact:KEY`, `trait:NAME` (what follows from the others), `profile:PATH`.
-KINDS = ("setting", "written", "env", "fact", "trait", "profile")
+# `env:NAME` (in effect), `fact:KEY`, `trait:NAME` (what follows from the others), `profile:PATH`,
+# `patch:NAME` (its kind and digest, None if it is not laid), `patched:PATH` (the patches that change this file, or
+# anything in this folder, such as `sglang/srt/layers/attention`).
+KINDS = ("setting", "written", "env", "fact", "trait", "profile", "patch", "patched")
 OPERATORS = {"is_", "in_", "above", "below", "set_", "within"}
 
 
@@ -98,6 +100,8 @@ class Condition(Frozen):
     fact: str | None = None
     trait: str | None = None
     profile: str | None = None
+    patch: str | None = None
+    patched: str | None = None
     is_: Scalar = Field(None, alias="is")
     in_: tuple[Scalar, ...] | None = Field(None, alias="in")
     above: int | float | str | None = None
@@ -170,6 +174,9 @@ class Example(Frozen):
     env: Mapping[str, str | None] = Field(default_factory=dict)
     facts: Mapping[str, Any] = Field(default_factory=dict)
     profile: Mapping[str, Any] = Field(default_factory=dict)
+    patches: Mapping[str, tuple[str, ...] | None] = Field(
+        default_factory=dict, description="name of each patch, with the files that it changes"
+    )
     version: str | None = None
     build: str | None = None
 

@@ -269,6 +269,8 @@ def _name(subject: str, launch: Launch, catalogue: Catalogue | None) -> str:
         return found.flag if found else f"missing:{flag_of(name, catalogue)}"
     if kind == "env":
         return name if name in launch.environment else f"missing:{name}"
+    if kind in {"patch", "patched"}:
+        return ", ".join(_laid(subject, launch)) or f"missing:{name}"
     return "" if kind == "trait" else subject
 
 
@@ -289,12 +291,24 @@ def _place(subject: str, launch: Launch) -> Place | None:
     if kind in {"setting", "written"}:
         found = _setting(name, launch)
         return found.place if found else None
+    if laid := _laid(subject, launch):
+        return launch.patches[laid[0]].place
     variable = launch.environment.get(name) if kind == "env" else None
     return variable.place if variable else None
 
 
+def _laid(subject: str, launch: Launch) -> tuple[str, ...]:
+    """The patches that a subject is about."""
+    kind, _, name = subject.partition(":")
+    if kind == "patched":
+        return launch.patching(name)
+    return (name,) if kind == "patch" and name in launch.patches else ()
+
+
 def _said(subject: str, situation: Situation) -> str:
     kind, _, name = subject.partition(":")
+    if kind in {"patch", "patched"}:
+        return f"changes {name}" if kind == "patched" else f"{name} is laid"
     if kind == "env":
         return f"{name} is {situation.launch.environment[name].value}"
     found, outcome = _setting(name, situation.launch), situation.outcome(name)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dsv4deploy.model.facts import Facts
-from dsv4deploy.model.launch import Launch, Setting, Variable
+from dsv4deploy.model.launch import Laid, Launch, Setting, Variable
 from dsv4deploy.model.rule import Condition, Example, Missing, Rule
 from dsv4deploy.stages.check import finds, flag_of
 from dsv4deploy.stages.effective import effective
@@ -56,6 +56,7 @@ def situation(example: Example) -> Situation:
         settings={dest: Setting(dest, _frozen(value), flag_of(dest)) for dest, value in example.settings.items()},
         environment={name: Variable(name, value) for name, value in example.env.items() if value is not None},
         build=example.build,
+        patches={name: Laid(files=files) for name, files in example.patches.items() if files is not None},
     )
     return Situation(launch, facts, effective=effective(launch, None, facts), profile=example.profile)
 

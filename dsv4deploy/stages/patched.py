@@ -1,11 +1,12 @@
 """What became of the patches of a profile; a file of its own, so that a profile without any loads nothing else."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dsv4deploy.model.diagnostic import Diagnostic, Unknown
 from dsv4deploy.model.document import Sources
-from dsv4deploy.model.launch import Provided
+from dsv4deploy.model.launch import Laid, Provided
 
 if TYPE_CHECKING:
     from dsv4deploy.model.patch import Patch
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """The patches that a profile names, what they provide, and everything that is to be said about them."""
+    """The patches that a profile names, what they change and provide, and everything that is to be said about them."""
 
     patches: "tuple[Patch, ...]" = ()
+    laid: Mapping[str, Laid] = field(default_factory=dict)
     provided: tuple[Provided, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     unknown: tuple[Unknown, ...] = ()

@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related, Unknown
 from dsv4deploy.model.document import KeyPath, Merged
 from dsv4deploy.model.facts import Facts
-from dsv4deploy.model.launch import Json, Provided
+from dsv4deploy.model.launch import Json, Laid, Provided
 from dsv4deploy.model.patch import Patch
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Folders
@@ -30,8 +30,15 @@ def patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: 
         reading.read(texts, folder_of(path, name), index)
     reading.judge()
     patches = tuple(read.patch for read in reading.reads.values() if read.patch)
+    laid = {
+        read.patch.about.name: Laid(read.patch.about.kind, read.patch.digest, read.patch.touches, reading.place(index))
+        for index, read in reading.reads.items()
+        if read.patch
+    }
     sources = {file: lines for read in reading.reads.values() for file, lines in read.written.sources.items()}
-    return Patched(patches, tuple(_provided(patches)), tuple(reading.diagnostics), tuple(reading.unknown), sources)
+    return Patched(
+        patches, laid, tuple(_provided(patches)), tuple(reading.diagnostics), tuple(reading.unknown), sources
+    )
 
 
 def folder_of(profile: str, name: str) -> str:
@@ -102,9 +109,7 @@ class _Judging:
             read = read_patch(texts, folder)
         except Trouble as trouble:
             told = f"patch {self.profile.kernels.patches[index]}: {trouble.message}"
-            self._tell(
-                "patch-missing", told, self._place(index), "no such patch", remedy=trouble.remedy or PATCH_FOLDER
-            )
+            self._tell("patch-missing", told, self.place(index), "no such patch", remedy=trouble.remedy or PATCH_FOLDER)
             return
         self.reads[index] = read
         self.diagnostics += read.diagnostics
@@ -127,11 +132,11 @@ class _Judging:
                 before, other = owners.setdefault(path, (index, patch))
                 if before != index and (before, index) not in told:
                     told.add((before, index))
-                    first = self._place(before)
+                    first = self.place(before)
                     self._tell(
                         "patches-collide",
                         f"{other.about.name} and {patch.about.name} both change {path}",
-                        self._place(index),
+                        self.place(index),
                         "changes it too",
                         related=(Related(first, "changed by this one first"),) if first else (),
                         effect="only one of the two would be left, and neither was made for the other",
@@ -172,7 +177,7 @@ class _Judging:
             self._tell(
                 "patch-in-container",
                 f"{about.name} is of kind {about.kind}, which cannot be mounted over the files of an image",
-                self._place(index),
+                self.place(index),
                 "not possible in a container",
                 remedy="make it an overlay of whole files, or build it into the image",
             )
@@ -195,7 +200,7 @@ class _Judging:
                     Level.NOTE,
                     f"SGLang {self.profile.engine.version} needs {patch.about.name} no more: {drop.because}",
                     (patch.about.name,),
-                    self._place(index),
+                    self.place(index),
                     "can go",
                     (Related(place, "says when it can go"),) if place else (),
                     remedy=f"remove {patch.about.name} from kernels.patches",
@@ -207,7 +212,7 @@ class _Judging:
         self._tell(
             "patch-misfit",
             f"{patch.about.name} was made for {told}",
-            self._place(index),
+            self.place(index),
             "does not fit",
             related=(Related(place, "fits only this"),) if place else (),
             effect="patched code would run beside code that it was not made for",
@@ -231,7 +236,8 @@ class _Judging:
             )
         )
 
-    def _place(self, index: int) -> Place | None:
+    def place(self, index: int) -> Place | None:
+        """Where the profile names the patch of that number."""
         return self.merged.place((*LISTED, index))
 
 

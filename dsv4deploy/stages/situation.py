@@ -67,7 +67,7 @@ class Situation:
         self._missing: dict[str, tuple[str, ...]] = {}
         self._kinds: Mapping[str, Callable[[str], Any]] = {
             "setting": self._setting, "written": self.written, "env": self._variable, "fact": self._fact,
-            "trait": self._trait, "profile": self.profile.get,
+            "trait": self._trait, "profile": self.profile.get, "patch": self._patch, "patched": launch.patching,
         }  # fmt: skip
 
     def ask(self, subject: str) -> Any:  # noqa: ANN401 (an argument of the engine may hold anything)
@@ -164,6 +164,10 @@ class Situation:
         if value is None:
             raise Missing(key)
         return value
+
+    def _patch(self, name: str) -> tuple[str, ...] | None:
+        laid = self.launch.patches.get(name)
+        return (laid.kind, laid.digest) if laid else None
 
     def _trait(self, name: str) -> object:
         return TRAITS[name](self.ask)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import toys
+from house import looked
 
 from dsv4deploy.cli.app import run
 
@@ -81,6 +82,60 @@ def test_what_does_not_fit_exits_one_and_says_why(
 def test_what_is_meant_must_be_said(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["kernels", *words]) == 2
     assert "remedy" in capsys.readouterr().err
+
+
+COMBINATION = """\
+summary: two kernels that meet in one attention
+severity: crash
+when:
+  - {patch: mma, set: true}
+  - {patched: sglang/configs, set: true}
+at: patch:mma
+related: [patched:sglang/configs]
+names: [patch:mma, patched:sglang/configs]
+why: The table was measured with the other kernel.
+remedy: Remove one of the two.
+mechanism: Their block sizes differ.
+evidence:
+  - {grade: reported, ref: "https://example.invalid/1", saw: it broke}
+examples:
+  bad: {patches: {mma: [sglang/attention.py], tables: [sglang/configs/e8.json]}}
+  good:
+    - patches: {mma: null}
+    - patches: {tables: [sglang/other.py]}
+"""
+
+
+def test_a_combination_of_patches_is_refused_by_a_rule_of_the_team(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules/two-kernels.yaml").write_text(COMBINATION)
+    assert run(["rules", "test", str(tmp_path / "rules")]) == 0, capsys.readouterr().out
+    toys.overlay(tmp_path)
+    toys.tuning(tmp_path)
+    assert run(["kernels", "list", str(toys.profile(tmp_path, Path("/opt/venv"), "mma"))]) == 0
+    capsys.readouterr()
+    assert run(["validate", str(toys.profile(tmp_path, Path("/opt/venv"), "tables", "mma")), "--format", "json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    (found,) = [one for one in answer["diagnostics"] if one["rule"] == "two-kernels"]
+    assert found["names"] == ["mma", "tables"]
+    assert (found["place"]["line"], found["place"]["column"]) == (7, 21)
+    assert [(one["place"]["line"], one["place"]["column"]) for one in found["related"]] == [(7, 13)]
+
+
+@pytest.mark.parametrize(("condition", "speaks"), [("is: overlay", True), ("is: wheel", False), ("is: DIGEST", True)])
+def test_a_rule_may_ask_for_the_kind_of_a_patch_or_for_its_very_bytes(
+    condition: str, speaks: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toys.overlay(tmp_path)
+    profile = toys.profile(tmp_path, Path("/opt/venv"), "mma")
+    condition = condition.replace("DIGEST", looked(profile).patches[0].digest)
+    text = COMBINATION.replace("{patch: mma, set: true}", f"{{patch: mma, {condition}}}")
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules/one.yaml").write_text(text.replace("  - {patched: sglang/configs, set: true}\n", ""))
+    run(["validate", str(profile), "--format", "json"])
+    assert ("one" in [one["rule"] for one in json.loads(capsys.readouterr().out)["diagnostics"]]) is speaks
 
 
 def test_list_shows_what_a_profile_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,17 @@ def test_a_teams_rules_beside_a_profile_speak(tmp_path: Path, capsys: pytest.Cap
     assert (found["level"], found["place"]["line"]) == ("error", 5)
 
 
+def test_what_a_teams_rule_refuses_is_applied_to_no_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "profile.yaml").write_text(PROFILE)
+    (tmp_path / "gpu.ini").write_text("gpu01 ansible_host=192.0.2.1\n")
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules/tp-eight.yaml").write_text(OWN)
+    assert "error[tp-eight]" in shown(capsys, "plan", "-i", "gpu.ini", code=1)
+
+
 def test_a_teams_rule_sees_the_keys_of_the_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "profile.yaml").write_text(PROFILE)
     (tmp_path / "rules").mkdir()

@@ -121,6 +121,19 @@ def diff(project: Path, name: str = "diffed", text: str = DIFF, more: str = "") 
     return folder
 
 
+def tuning(
+    project: Path, name: str = "tables", path: str = "configs/e8.json", text: str = '{"1": {"block": 64}}\n'
+) -> Path:
+    """A patch folder that puts one table where the toy looks for it."""
+    folder = project / "patches" / name
+    (folder / "files" / path).parent.mkdir(parents=True)
+    (folder / "files" / path).write_text(text)
+    (folder / "patch.yaml").write_text(
+        f"name: {name}\nsummary: tables\nkind: tuning\nfits: {{package: sglang, versions: '>=0.5'}}\nfiles: [{{path: {path}}}]\n"
+    )
+    return folder
+
+
 def profile(project: Path, engine: Path, *patches: str, more: str = "") -> Path:
     """A profile of the toy in `engine` with these patches."""
     path = project / "profile.yaml"

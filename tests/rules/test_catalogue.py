@@ -7,7 +7,7 @@ import pytest
 
 from dsv4deploy.flags import history
 from dsv4deploy.model.facts import Facts
-from dsv4deploy.model.rule import Rule
+from dsv4deploy.model.rule import KINDS, Rule
 from dsv4deploy.source.rulebook import catalogue
 from dsv4deploy.stages.effective import RESOLVERS
 from dsv4deploy.stages.examples import failures, mutants
@@ -45,7 +45,7 @@ def test_a_remedy_is_an_instruction(rule: Rule) -> None:
 def test_every_fact_and_trait_a_rule_speaks_of_exists(rule: Rule) -> None:
     for subject in (*rule.subjects(), rule.at, *rule.related, *rule.names):
         kind, _, name = subject.partition(":")
-        assert kind in {"setting", "written", "env", "fact", "trait", "profile"}
+        assert kind in KINDS
         if kind == "fact":
             Facts().get(name)
         if kind == "trait":

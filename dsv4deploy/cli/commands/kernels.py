@@ -43,7 +43,7 @@ def list_(
     from dsv4deploy.views import kernels
 
     try:
-        looked = looked_at(Files(), house.knowledge(), house.asked(profile, variant, sets, None, ()))
+        looked = looked_at(Files(), house.knowledge(profile), house.asked(profile, variant, sets, None, ()))
     except Refused as refused:
         return house.show_refusal(refused, as_json=False)
     sys.stdout.write(kernels.listed(looked.patches))
