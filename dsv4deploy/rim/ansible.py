@@ -94,8 +94,7 @@ def play(
     events: list[Event] = []
 
     def hear(raw: Mapping[str, Any]) -> bool:
-        event = _event(raw)
-        if event is not None:
+        for event in _events(raw):
             events.append(event)
             tell(event)
         return False
@@ -124,7 +123,8 @@ def play(
     return Played(tuple(events), bool(events), output)
 
 
-def _event(raw: Mapping[str, Any]) -> Event | None:
+def _events(raw: Mapping[str, Any]) -> tuple[Event, ...]:
+    """One event for each verb that shared the trip; a start that still goes on has not ended its step."""
     kinds = {
         "runner_on_ok": Kind.OK,
         "runner_retry": Kind.RETRY,
@@ -133,13 +133,15 @@ def _event(raw: Mapping[str, Any]) -> Event | None:
     }
     kind, data = kinds.get(str(raw.get("event"))), raw.get("event_data") or {}
     if kind is None or "host" not in data:
-        return None
-    answer = data.get("res") or {}
+        return ()
+    answer = dict(data.get("res") or {})
     if kind in {Kind.OK, Kind.RETRY} and "verb" not in answer:
-        return None  # a step of Ansible's own, which is news only when it fails
-    return Event(
-        str(data["host"]), str(answer.get("verb") or data.get("task_action") or ""), kind, answer, data.get("task", "")
-    )
+        return ()  # a step of Ansible's own, which is news only when it fails
+    node, task, before = str(data["host"]), str(data.get("task", "")), answer.pop("before", ())
+    if kind is Kind.OK and answer.get("state") == "progressing":
+        kind = Kind.RETRY
+    last = Event(node, str(answer.get("verb") or data.get("task_action") or ""), kind, answer, task)
+    return (*(Event(node, str(one["verb"]), Kind.OK, one, task) for one in before), last)
 
 
 def _hosts(listed: Mapping[str, Any]) -> tuple[Host, ...]:

@@ -18,7 +18,7 @@ def build() -> bytes:
     package = resources.files("dsv4deploy")
     entries = {"__main__.py": _MAIN, "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes()}
     entries["dsv4deploy/node/signatures.json"] = json.dumps(compiled(catalogue()), sort_keys=True).encode()
-    for folder in ("node", "node/checks"):
+    for folder in ("node", "node/checks", "node/verbs"):
         for source in (package / folder).iterdir():
             if source.name.endswith(".py"):
                 entries[f"dsv4deploy/{folder}/{source.name}"] = source.read_bytes()

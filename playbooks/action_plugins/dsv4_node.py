@@ -41,28 +41,30 @@ class ActionModule(ActionBase):
         unknown = sorted(set(asked) - _OPTIONS)
         if unknown or "verb" not in asked:
             raise AnsibleActionFail(f"unknown option {unknown[0]}" if unknown else "verb is required")
-        verb, request = asked.pop("verb"), {key: value for key, value in asked.items() if value not in (None, "")}
+        verbs = asked.pop("verb")
+        verbs = [verbs] if isinstance(verbs, str) else list(verbs)
+        request = {key: value for key, value in asked.items() if value not in (None, "")}
         tool = _tool(request.pop("tool", None))
         if "bundle" in request:
-            request |= _bundle(Path(request.pop("bundle")), with_files=verb in {"stage", "install"})
-        if verb == "probe":
+            request |= _bundle(Path(request.pop("bundle")), with_files=bool({"stage", "install"} & set(verbs)))
+        if "probe" in verbs:
             request["sources"] = _probes()
         if "bundles" in request:
             request["manifests"] = [_manifest(Path(folder)) for folder in request.pop("bundles")]
         expected = request.pop("expect", {})
         if request.get("name") in expected:
             request["expect"] = expected[request["name"]]
-        if self._task.check_mode and verb == "wait":
+        if self._task.check_mode and verbs == ["wait"]:
             return {"changed": False, "skipped": True, "state": "ready"}
-        if self._task.check_mode and verb in _CHANGING:
-            verb = "preview"
-        return _result(self._ask(verb, request, tool, task_vars or {}))
+        if self._task.check_mode and _CHANGING & set(verbs):
+            verbs = ["preview"]
+        return _result(self._ask(verbs, request, tool, task_vars or {}))
 
-    def _ask(self, verb: str, request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, verbs: list[str], request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> dict[str, Any]:
         python = self._templar.template(task_vars.get("ansible_python_interpreter") or "python3")
         # `auto` and its relatives ask Ansible to look for one; the usual name will do.
         python = "python3" if str(python).startswith("auto") else str(python)
-        command = f"{shlex.quote(python)} -c {shlex.quote(_BOOT)} {shlex.quote(verb)}"
+        command = shlex.join([python, "-c", _BOOT, *verbs])
         data = b"%d\n" % len(tool) + tool + json.dumps(request).encode()
         done = self._low_level_execute_command(command, in_data=data)
         return _parsed(done, python)

@@ -10,8 +10,11 @@ version_added: "0.1.0"
 author: dsv4deploy
 options:
   verb:
-    description: What to ask.
-    type: str
+    description:
+      - What to ask. Several verbs share one trip, and each is asked only if the one before leads on to it.
+      - The answer is then the last one's, with those before it in C(before).
+    type: list
+    elements: str
     required: true
     choices: [observe, status, history, logs, check, bundle, preflight, stage, install, switch, wait, confirm, restore, rollback,
               start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
@@ -98,6 +101,12 @@ EXAMPLES = r"""
   dsv4_node:
     verb: restart
     name: flash
+- name: Bring a release to run, and look at its start for three seconds, in one trip
+  dsv4_node:
+    verb: [stage, switch, wait]
+    bundle: rendered/flash
+    limit_s: 3
+    confirm: true
 """
 
 RETURN = r"""
@@ -113,4 +122,8 @@ state:
   description: C(ready), C(failed) or C(progressing).
   returned: for wait
   type: str
+before:
+  description: The answers to the verbs before the last one.
+  returned: for several verbs
+  type: list
 """
