@@ -43,7 +43,8 @@ def _preview(place: Place, document: Answer) -> Answer:
 
 
 def _look(place: Place, document: Answer) -> Answer:
-    return preflight(place, document)
+    """What stands in the way; what the model folder tells is for a plan, and long."""
+    return {key: value for key, value in preflight(place, document).items() if key != "model"}
 
 
 def _install(place: Place, document: Answer) -> Answer:
@@ -57,7 +58,7 @@ def _install(place: Place, document: Answer) -> Answer:
 
 def _stage(place: Place, document: Answer) -> Answer:
     """Preflight, then install unless there are problems: one trip."""
-    answer = preflight(place, document)
+    answer = _look(place, document)
     if answer["problems"]:
         return answer
     return {**answer, **_install(place, document)}
