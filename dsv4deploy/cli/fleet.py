@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsv4deploy.cli import house
+from dsv4deploy.cli.told_by_node import facts_for, known, with_node
 from dsv4deploy.flow import Asked, Knowledge, Looked, looked_at
 from dsv4deploy.model.bundle import readable
 from dsv4deploy.model.diagnostic import Level
@@ -29,8 +30,6 @@ from dsv4deploy.stages.plan import plan
 
 _USUAL_PROFILE = "profile.yaml"
 _USUAL_INVENTORY = "inventory.ini"
-# A server that runs takes its own cards and ports, so these say nothing about the profile; preflight looks at who it is.
-_OF_THE_MOMENT = {"gpu_busy", "gpu_memory_used_mib", "ports_in_use", "host_ram_available_gib"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +142,15 @@ def ready(
         (step.node, step.name): looked_at(
             Files(),
             knowledge[asked[step.node, step.name].path],
-            replace(asked[step.node, step.name], facts=_facts_for(step.name, seen[step.node])),
+            with_node(asked[step.node, step.name], step.name, seen[step.node]),
         )
         for step in planned.steps
     }
-    decided = tuple(_decided(step, asked[step.node, step.name], closer[step.node, step.name]) for step in planned.steps)
+    decided = tuple(
+        _decided(step, asked[key], looked[asked[key]], closer[key])
+        for step in planned.steps
+        for key in [(step.node, step.name)]
+    )
     return Ready(wanted, folders, seen, Plan(decided), gone, asked, closer)
 
 
@@ -182,12 +185,7 @@ def observe(
 def everything(options: ansible.Options) -> dict[str, Facts | str]:
     """The facts of every node of the inventory, or why there are none."""
     seen = observe(options, {host.name: [] for host in ansible.hosts(options)})
-    return {node: one if isinstance(one, str) else _facts(one.facts) for node, one in seen.items()}
-
-
-def _facts(told: Mapping[str, Any]) -> Facts:
-    """What we know a name for; a newer tool may tell more."""
-    return Facts(**{key: value for key, value in told.items() if key in Facts.model_fields})
+    return {node: one if isinstance(one, str) else known(one.facts) for node, one in seen.items()}
 
 
 def begun(played: ansible.Played) -> None:
@@ -324,24 +322,30 @@ def _see_that_they_exist(ids: Sequence[str], profiles: Iterable[str]) -> None:
             raise Trouble(f"there is no mark {one}", "dsv4deploy marks list", Exit.USAGE)
 
 
-def _facts_for(name: str, seen: Observation | str) -> Facts:
-    """What a node says of itself and of the engine of one deployment; nothing if it did not answer."""
-    if isinstance(seen, str):
-        return Facts()
-    told = {**seen.facts, **seen.wanted[name].engine} if name in seen.wanted else dict(seen.facts)
-    return _facts({key: value for key, value in told.items() if key not in _OF_THE_MOMENT})
+def _decided(step: Step, asked: Asked, first: Looked, looked: Looked) -> Step:
+    """Refuse a step whose rules are broken, or that a mark speaks against, now that the node's facts are known.
 
-
-def _decided(step: Step, asked: Asked, looked: Looked) -> Step:
-    """Refuse a step whose rules are broken, or that a mark speaks against, now that the node's facts are known."""
+    Warnings that only those facts decide are told with the step.
+    """
     if step.action in {Action.NONE, Action.REFUSE, Action.UNREACHABLE}:
         return step
+    step = replace(step, warnings=(*step.warnings, *_news(first, looked)))
     errors = [one for one in looked.report.diagnostics if one.level is Level.ERROR and not one.rule.startswith(PREFIX)]
     if errors:
         return replace(step, action=Action.REFUSE, changes=tuple(Change(one.rule, one.message) for one in errors))
     before = last_success(looked.candidate, MarkFiles().successes(asked.path))
     ran = [f"this exact configuration ran on this stack on {before.at[:10]} ({before.node})"] if before else []
     return _refused_by_marks(replace(step, notes=tuple(ran)), looked)
+
+
+def _news(before: Looked, now: Looked) -> Iterable[str]:
+    """The warnings that only the node's facts decide."""
+    said = {one.rule for one in before.report.diagnostics}
+    return (
+        f"{one.message} ({one.rule})"
+        for one in now.report.diagnostics
+        if one.level is Level.WARNING and one.rule not in said and not one.rule.startswith(PREFIX)
+    )
 
 
 def _refused_by_marks(step: Step, looked: Looked | None) -> Step:
@@ -378,9 +382,7 @@ def planned_before(
     questions = {(one.node, one.name): Asked(house.RELEASED, retry=tuple(retry)) for one in kept.wanted}
     profiles = {(one.node, one.name): one.manifest.get("profile") or {} for one in kept.wanted}
     looked = {
-        key: house.released(profiles[key], _facts_for(key[1], seen[key[0]]), retry)
-        for key in questions
-        if profiles[key]
+        key: house.released(profiles[key], facts_for(key[1], seen[key[0]]), retry) for key in questions if profiles[key]
     }
     decided = (_refused_by_marks(step, looked.get((step.node, step.name))) for step in again.steps)
     return Ready(kept.wanted, kept.folders, seen, Plan(tuple(decided)), gone, questions, looked)

@@ -87,10 +87,26 @@ class Deployment(Answer):
     texts: Mapping[str, str] = Field(default_factory=dict)
 
 
+class ModelFolder(Answer):
+    """What a node read of a model folder; tensors are (name, dtype, bytes), the experts of one layer as one."""
+
+    config: Mapping[str, Any] = Field(default_factory=dict)
+    quantization: Mapping[str, Any] = Field(default_factory=dict)
+    total_size: int | None = None
+    names: tuple[str, ...] = ()
+    tensors: tuple[tuple[str, str, int], ...] = ()
+    missing: tuple[str, ...] = ()
+    truncated: tuple[str, ...] = ()
+    pointers: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    strange: tuple[str, ...] = ()
+
+
 class Against(Answer):
-    """What a node says to a bundle that is wanted there: facts of the engine, and what stands in the way."""
+    """What a node says to a bundle that is wanted there: facts of engine and model, and what stands in the way."""
 
     engine: Mapping[str, Any] = Field(default_factory=dict)
+    model: ModelFolder | None = None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import subprocess
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
-from dsv4deploy.node import facts, gpus, kernels, procs, release
+from dsv4deploy.node import facts, gpus, kernels, model_folder, procs, release
 from dsv4deploy.node.files import digest
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.switch import current_service, strangers, told
+from dsv4deploy.node.user import as_user
 
 _MIN_SHM_GIB = 1.0
 
@@ -20,17 +20,20 @@ _MIN_SHM_GIB = 1.0
 def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     """Look at everything the release of `manifest` needs.
 
-    Answers `problems` (nothing is done while there are any) and `warnings`: each `{check, message, remedy}`.
+    Answers `problems` (nothing is done while there are any) and `warnings`: each `{check, message, remedy}`; and
+    `model`: what the model folder tells, None if it tells nothing.
     """
     manifest = document["manifest"]
     problems: list[dict[str, str]] = []
     for look in (_user, _supervisor, _ports, _cards, _engine, _patches, _folder):
         problems += look(place, manifest)
+    seen: dict[str, Any] = {"problems": [], "model": None}
     if not any(one["check"] == "user" for one in problems):
-        problems += _as_user(account(manifest), lambda: _paths(manifest))
+        seen = as_user(account(manifest), lambda: _as_the_server(manifest))
+    problems += seen["problems"]
     if not document.get("take_over"):
         problems += _foreign(manifest)
-    return {"changed": False, "problems": problems, "warnings": _warnings(manifest)}
+    return {"changed": False, "problems": problems, "warnings": _warnings(manifest), "model": seen["model"]}
 
 
 def _problem(check: str, message: str, remedy: str = "") -> list[dict[str, str]]:
@@ -163,19 +166,21 @@ def _other_unit(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     return [(path, f"is already a unit named {unit}")] if path and path not in mine else []
 
 
-def _paths(manifest: dict[str, Any]) -> list[dict[str, str]]:
-    """Python and model, as the service user sees them; runs as that user."""
+def _as_the_server(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Python, model and every other path, as the service user sees them; runs as that user."""
     found = []
     python = manifest["engine"].get("python")
     if python and os.path.exists(python) and not os.access(python, os.X_OK):
         found += _problem("paths", f"the service user may not run {python}", "give it the right to")
-    model = (manifest.get("model") or {}).get("path")
-    if model and os.path.isabs(model) and not manifest["engine"].get("rehearsal"):
-        found += _model(Path(model))
+    model = (manifest.get("model") or {}).get("path") or ""
+    read = model_folder.read(Path(model)) if os.path.isabs(model) else None
+    if os.path.isabs(model) and not manifest["engine"].get("rehearsal"):
+        for message, remedy in model_folder.problems(Path(model), read):
+            found += _problem("model", message, remedy)
     for path in paths_of(manifest):
         if path not in (python, model) and not os.access(path, os.R_OK):
             found += _problem("paths", f"the service user cannot read {path}", "correct the path or its rights")
-    return found + _pinned(manifest.get("env_file") or {})
+    return {"problems": found + _pinned(manifest.get("env_file") or {}), "model": read}
 
 
 def _pinned(env_file: dict[str, Any]) -> list[dict[str, str]]:
@@ -198,34 +203,6 @@ def paths_of(manifest: dict[str, Any]) -> list[str]:
     return [path for path in named if path and os.path.isabs(path)]
 
 
-def _model(folder: Path) -> list[dict[str, str]]:
-    if not folder.is_dir() or not os.access(str(folder), os.R_OK | os.X_OK):
-        return _problem("model", f"the service user cannot read {folder}", "correct model.path or its rights")
-    try:
-        index = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))
-        shards = sorted(set(index["weight_map"].values()))
-    except (OSError, ValueError, KeyError, AttributeError):
-        return []
-    bad = [name for name in shards if not _whole(folder / name)]
-    if not bad:
-        return []
-    return _problem(
-        "model", f"{len(bad)} of {len(shards)} shards are missing or cut short, {bad[0]} first", "fetch it again"
-    )
-
-
-def _whole(shard: Path) -> bool:
-    """Whether a safetensors file is as long as its header says."""
-    try:
-        with shard.open("rb") as source:
-            size = int.from_bytes(source.read(8), "little")
-            header = json.loads(source.read(size)) if size < 1 << 28 else {}
-        ends = [one["data_offsets"][1] for name, one in header.items() if name != "__metadata__"]
-        return shard.stat().st_size == 8 + size + max(ends, default=0)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
-
-
 def _warnings(manifest: dict[str, Any]) -> list[dict[str, str]]:
     found = []
     shm = facts.shm_gib()
@@ -233,26 +210,4 @@ def _warnings(manifest: dict[str, Any]) -> list[dict[str, str]]:
         found += _problem(
             "shm", f"shared memory has {shm} GiB; NCCL needs more with several cards", "remount /dev/shm larger"
         )
-    return found
-
-
-def _as_user(name: str | None, look: Callable[[], list[dict[str, str]]]) -> list[dict[str, str]]:
-    """Run `look` in a child that has become the user; its answer comes back through a pipe."""
-    if not name or os.geteuid() != 0:
-        return look()
-    user = pwd.getpwnam(name)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.initgroups(name, user.pw_gid)
-        os.setgid(user.pw_gid)
-        os.setuid(user.pw_uid)
-        with os.fdopen(writer, "w") as answer:
-            json.dump(look(), answer)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        text = answer.read()
-    os.waitpid(child, 0)
-    found: list[dict[str, str]] = json.loads(text)
     return found

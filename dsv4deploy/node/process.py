@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import pwd
 import signal
 import subprocess
 import sys
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
 from dsv4deploy.node import files, procs
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.trouble import Trouble
+from dsv4deploy.node.user import become
 
 _LOG_BYTES = 64 << 20
 _BURST, _WINDOW_S = 3, 3600.0
@@ -260,13 +261,4 @@ def _rotate(log: Path) -> None:
 
 
 def _as_user(name: str | None) -> Callable[[], None] | None:
-    if not name or os.geteuid() != 0:
-        return None
-    user = pwd.getpwnam(name)
-
-    def become() -> None:
-        os.initgroups(name, user.pw_gid)
-        os.setgid(user.pw_gid)
-        os.setuid(user.pw_uid)
-
-    return become
+    return None if not name or os.geteuid() != 0 else partial(become, name)

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from dsv4deploy.model.checkpoint import Checkpoint, ModelReading, Share, TensorClass
 from dsv4deploy.model.facts import ModelFacts
+from dsv4deploy.model.observed import ModelFolder
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.draft_tensors import draft_expert_facts
-from dsv4deploy.source.model_config import geometry, model_facts, read_config
+from dsv4deploy.source.model_config import Config, geometry, model_facts, read_config
 from dsv4deploy.source.safetensors import (
     PREFIX,
     CutShortError,
@@ -76,21 +77,48 @@ def read_model_folder(folder: Folder) -> ModelReading:
     )
     index = _json_or_none(folder, files, INDEX, notes)
     shards = _shards(folder, files, _expected(index, files))
-    shape = geometry(config)
     tensors = [tensor for header in shards.headers.values() for tensor in header.tensors]
-    names = [tensor.name for tensor in tensors] or list(_weight_map(index))
+    found = _Found(tensors, [tensor.name for tensor in tensors] or list(_weight_map(index)), _total(index))
+    return _reading(config, shards, found, notes)
+
+
+def read_on_node(told: ModelFolder) -> ModelReading:
+    """What a model folder tells that the tool on a node has read.
+
+    A group of tensors arrives as one that has the bytes of all of them.
+    """
+    config = read_config(told.config, told.quantization)
+    tensors = [Tensor(name, dtype, (), size) for name, dtype, size in told.tensors]
+    notes = [f"{name} could not be read" for name in (*told.unreadable, *told.strange)]
+    headers = {"": Header(tuple(tensors), 0)} if tensors else {}
+    shards = Shards(headers, told.missing, told.truncated, told.pointers, tuple(notes))
+    names = [tensor.name for tensor in tensors] or list(told.names)
+    return _reading(config, shards, _Found(tensors, names, told.total_size), [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Tensors, names of all tensors, and the size of the weights by the index."""
+
+    tensors: list[Tensor]
+    names: list[str]
+    total: int | None
+
+
+def _reading(config: Config, shards: Shards, found: _Found, notes: list[str]) -> ModelReading:
+    shape, tensors = geometry(config), found.tensors
     facts = {
         **model_facts(config),
-        **_tensor_facts(tensors, names, shape.layers),
+        **_tensor_facts(tensors, found.names, shape.layers),
         **draft_expert_facts(tensors, shape.layers, shape.hidden_size),
         **_shard_facts(shards),
-        "weight_bytes": _weight_bytes(tensors, index),
+        "weight_bytes": sum(tensor.bytes for tensor in tensors) if tensors else found.total,
     }
     facts = {key: value for key, value in facts.items() if value is not None}
     checkpoint = Checkpoint(
         geometry=shape, weights=_weights(tensors, shape.layers), weights_from="headers" if tensors else None
     )
-    notes += [*shards.notes, *_caveats(shards, facts)]
+    notes = [*notes, *shards.notes, *_caveats(shards, facts)]
     return ModelReading(facts=ModelFacts.model_validate(facts), checkpoint=checkpoint, notes=tuple(notes))
 
 
@@ -214,9 +242,7 @@ def _kept_as(tensors: list[Tensor], wanted: TensorClass) -> str | None:
     return FORMATS.get(dtype, dtype.lower())
 
 
-def _weight_bytes(tensors: list[Tensor], index: Mapping[str, Any]) -> int | None:
-    if tensors:
-        return sum(tensor.bytes for tensor in tensors)
+def _total(index: Mapping[str, Any]) -> int | None:
     metadata = index.get("metadata")
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
     return total if isinstance(total, int) and total > 0 else None

@@ -146,3 +146,13 @@ def test_a_normal_user_becomes_root(ground: Ground) -> None:
     code, out = ground.run("apply", "--yes", "--limit", "gpu01", "--become", inventory=inventory)
     assert code == 0, out
     assert ground.http() == 200
+
+
+def test_a_model_on_the_node_decides_what_was_unknown_before(ground: Ground) -> None:
+    config = '{"model_type": "llama", "num_attention_heads": 6, "num_key_value_heads": 6}'
+    ground.shell(f"mkdir -p /models/none && echo '{config}' > /models/none/config.json")
+    code, out = ground.run("plan", "--limit", "gpu01,gpu02")
+    ground.shell("rm -r /models")
+    assert (code, "gpu01  flash  refuse" in out, "6" in out, "gpu02  flash  release" in out) == (4, True, True, True), (
+        out
+    )

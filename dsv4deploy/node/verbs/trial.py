@@ -22,7 +22,8 @@ def preview(place: Place, document: Answer) -> Answer:
 
 
 def preflight(place: Place, document: Answer) -> Answer:
-    return looking.preflight(place, document)
+    """What stands in the way; what the model folder tells is for a plan, and long."""
+    return {key: value for key, value in looking.preflight(place, document).items() if key != "model"}
 
 
 def install(place: Place, document: Answer) -> Answer:
@@ -36,7 +37,7 @@ def install(place: Place, document: Answer) -> Answer:
 
 def stage(place: Place, document: Answer) -> Answer:
     """Preflight, then install unless there are problems: one trip."""
-    answer = looking.preflight(place, document)
+    answer = preflight(place, document)
     if answer["problems"]:
         return answer
     return {**answer, **install(place, document)}
