@@ -15,6 +15,7 @@ from dsv4deploy.model.launch_error_class import LAUNCH_CLASSES, SCRIPT_CLASSES, 
 from dsv4deploy.source.rulebook import COMPILED, catalogue, compiled, families
 from dsv4deploy.views import errors
 from dsv4deploy.views.profile_reference import page as profile_page
+from dsv4deploy.views.profile_reference import patch_page
 from dsv4deploy.views.rules import rules_page
 from dsv4deploy.views.schema import profile_schema
 
@@ -48,6 +49,7 @@ ERROR_ROOMS = {
 }
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/profile.md": profile_page,
+    "docs/reference/patch.md": patch_page,
     "docs/reference/errors.md": lambda: errors.page(ERROR_ROOMS),
     "docs/reference/commands.md": commands,
     "docs/reference/rules.md": rules,

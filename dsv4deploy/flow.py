@@ -30,7 +30,7 @@ from dsv4deploy.stages.patched import Patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 from dsv4deploy.stages.seen import Seen
-from dsv4deploy.stages.variable_check import variable_diagnostics
+from dsv4deploy.stages.variable_check import TOGGLE_NOT_READ, variable_diagnostics
 
 if TYPE_CHECKING:
     from dsv4deploy.model.patch import Patch
@@ -132,9 +132,11 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
     start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers, asked, merged.leaves())
     settled, report, memory = _judged(start, knowledge)
+    # The reader of a toggle may stand in the patch that could not be read.
+    told = [one for one in report.diagnostics if not (laid.unread and one.rule == TOGGLE_NOT_READ)]
     report = replace(
         report,
-        diagnostics=(*laid.diagnostics, *report.diagnostics),
+        diagnostics=(*laid.diagnostics, *told),
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}

@@ -59,7 +59,7 @@ def read(path: Path, repeats: int = 0) -> Experiment:
         Refused: it has not the shape of one.
         Trouble: it cannot be read.
     """
-    found = validate(resolve([load(Files().read(str(path)), str(path))]), Experiment)
+    found = validate(resolve([load(Files().read(str(path)), str(path))]), Experiment, "experiment")
     return found.model_copy(update={"repeats": repeats}) if repeats else found
 
 

@@ -32,7 +32,7 @@ def _class(name: str) -> str | None:
 
 
 def _key(name: str) -> str | None:
-    """The key path of a profile, `cuda_graph.decode.max_bs`."""
+    """The key path of a profile, `cuda_graph.decode.max_bs`, or of a patch, `patch.fits.versions`."""
     from dsv4deploy.views.profile_reference import described
 
     return described(name)

@@ -2,28 +2,46 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from dsv4deploy.model.profile import Natural, Provides, Section
-from dsv4deploy.model.text import Argument, Digest, Line, Name, VariableName
+from dsv4deploy.model.text import Argument, Digest, Line, Name, VariableName, unfit
+
+_ONE = r"\s*(==|!=|<=|>=|<|>|~=)\s*[\w.+!-]+\*?\s*"
+_RANGE = re.compile(f"{_ONE}(,{_ONE})*")
 
 
 def _inside(text: str) -> str:
     if text.startswith(("/", "~")) or "\\" in text or any(part in {"", ".", ".."} for part in text.split("/")):
-        raise ValueError("must be a plain path below its folder: no `..`, no `.`, nothing absolute")
+        raise unfit(
+            "must be a plain path below its folder: no `..`, no `.`, nothing absolute",
+            "write where it is below that folder, such as srt/layers/attention/decode.py",
+        )
+    return text
+
+
+def _range(text: str) -> str:
+    if not _RANGE.fullmatch(text):
+        exact = f'"=={text}" or ' if text[:1].isdigit() else ""
+        raise unfit("must be a range of versions", f'write {exact}">=0.5.13,<0.5.14"')
+    return text
+
+
+def _arch(text: str) -> str:
+    if not re.fullmatch(r"sm_\d{2,3}[a-z]?", text):
+        raise unfit("must be a compute capability", "write it as nvcc does, such as sm_120 or sm_90a")
     return text
 
 
 Inside = Annotated[Line, AfterValidator(_inside)]
 Module = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 Package = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
-Specifier = Annotated[
-    str, Field(pattern=r"^\s*(==|!=|<=|>=|<|>|~=)\s*[\w.+!-]+\*?(\s*,\s*(==|!=|<=|>=|<|>|~=)\s*[\w.+!-]+\*?)*\s*$")
-]
-Arch = Annotated[str, Field(pattern=r"^sm_\d{2,3}[a-z]?$")]
+Specifier = Annotated[str, AfterValidator(_range)]
+Arch = Annotated[str, AfterValidator(_arch)]
 Kind = Literal["overlay", "diff", "wheel", "tuning"]
 
 
@@ -51,7 +69,10 @@ class Fits(Section):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         if self.versions is None and not self.files:
-            raise ValueError("needs `versions` or `files`: a patch that fits everything fits nothing for long")
+            raise unfit(
+                "needs `versions` or `files`: a patch that fits everything fits nothing for long",
+                'add `versions: "==0.5.23"`, or under `files` the SHA-256 of what it replaces',
+            )
         return self
 
 
@@ -108,7 +129,9 @@ class Proof(Section):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.symbol and not self.module:
-            raise ValueError("`symbol` needs the `module` that defines it")
+            raise unfit(
+                "`symbol` needs the `module` that defines it", "add `module:`, such as sglang.srt.layers.moe.utils"
+            )
         return self
 
 
@@ -148,9 +171,9 @@ class About(Section):
         given = {"files": bool(self.files), "diffs": bool(self.diffs), "wheel": self.wheel is not None}
         wanted = {"overlay": "files", "tuning": "files", "diff": "diffs", "wheel": "wheel"}[self.kind]
         if not given.pop(wanted):
-            raise ValueError(f"a patch of kind {self.kind} needs `{wanted}`")
+            raise unfit(f"a patch of kind {self.kind} needs `{wanted}`", f"add `{wanted}:`, or correct `kind`")
         if extra := [name for name, there in given.items() if there]:
-            raise ValueError(f"a patch of kind {self.kind} has no `{extra[0]}`")
+            raise unfit(f"a patch of kind {self.kind} has no `{extra[0]}`", f"remove `{extra[0]}:`, or correct `kind`")
         return self
 
 

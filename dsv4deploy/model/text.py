@@ -10,30 +10,31 @@ LONGEST = 65_536
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def _unfit(why: str, remedy: str) -> PydanticCustomError:
+def unfit(why: str, remedy: str) -> PydanticCustomError:
+    """What a validator raises: why the value does not do, and what to write instead."""
     return PydanticCustomError("unfit", "{why}", {"why": why, "remedy": remedy})
 
 
 def _argument(text: str) -> str:
     if "\0" in text:
-        raise _unfit("a NUL character cannot be part of an argument or variable", "remove it")
+        raise unfit("a NUL character cannot be part of an argument or variable", "remove it")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise _unfit("half a surrogate pair is no text", "write the whole character") from None
+            raise unfit("half a surrogate pair is no text", "write the whole character") from None
     if len(text) > LONGEST:
-        raise _unfit(f"longer than {LONGEST} characters, more than one argument may safely hold", "put it in a file")
+        raise unfit(f"longer than {LONGEST} characters, more than one argument may safely hold", "put it in a file")
     return text
 
 
 def _path(text: str) -> str:
     if not text.startswith("/"):
-        raise _unfit("must be absolute: the node has no idea of your working directory", f"write /.../{text}")
+        raise unfit("must be absolute: the node has no idea of your working directory", f"write /.../{text}")
     if _CONTROL.search(text):
-        raise _unfit("control characters cannot stand in a path that systemd or Docker reads", "rename the file")
+        raise unfit("control characters cannot stand in a path that systemd or Docker reads", "rename the file")
     if any(part in {".", ".."} for part in text.split("/")):
-        raise _unfit("`.` and `..` must be resolved: paths are compared as they are written", "write the path without")
+        raise unfit("`.` and `..` must be resolved: paths are compared as they are written", "write the path without")
     return _argument(text)
 
 
@@ -41,7 +42,7 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise _unfit(
+        raise unfit(
             f"is no regular expression: {error}", "escape what has a meaning there, such as \\\\( and \\\\["
         ) from None
     return text
@@ -49,7 +50,7 @@ def _pattern(text: str) -> str:
 
 def _line(text: str) -> str:
     if _CONTROL.search(text):
-        raise _unfit("must be one line without control characters", "write it on one line")
+        raise unfit("must be one line without control characters", "write it on one line")
     return _argument(text)
 
 

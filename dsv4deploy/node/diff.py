@@ -84,7 +84,7 @@ def parse(data: bytes) -> list[FileDiff]:
     return found
 
 
-def below(path: str, package: str) -> str:
+def below(path: str, package: str, line: int = 0) -> str:
     """`path` from the folder named `package` on: `python/sglang/srt/a.py` is `srt/a.py` of `sglang`.
 
     Raises:
@@ -92,7 +92,7 @@ def below(path: str, package: str) -> str:
     """
     parts = path.split("/")
     if package not in parts[:-1] or path.startswith("/") or any(part in ("", ".", "..") for part in parts):
-        raise DiffError(f"{path} is no file of the package {package}")
+        raise DiffError(f"{path} is no file of the package {package}", line)
     return "/".join(parts[parts.index(package) + 1 :])
 
 
@@ -224,7 +224,7 @@ def touched(changes: list[FileDiff], package: str) -> Iterator[tuple[FileDiff, s
         DiffError: one of them is not in the package.
     """
     for change in changes:
-        paths = {below(name, package) for name in (change.old, change.new) if name is not None}
+        paths = {below(name, package, change.line) for name in (change.old, change.new) if name is not None}
         if len(paths) != 1:
             raise DiffError(f"renames {change.old} to {change.new}: only changes of text can be applied", change.line)
         yield change, paths.pop()

@@ -166,21 +166,42 @@ def _copy(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in _LINKLESS:
             raise
-        shutil.copy2(str(source), str(target))
-        seen = source.stat()
-        if os.geteuid() == 0:
-            os.chown(str(target), seen.st_uid, seen.st_gid)
+        _double(source, target)
+
+
+def _double(source: Path, target: Path) -> None:
+    """Copy a file with its mode, times and owner."""
+    shutil.copy2(str(source), str(target))
+    seen = source.stat()
+    if os.geteuid() == 0:
+        os.chown(str(target), seen.st_uid, seen.st_gid)
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename; where the package lies on another file system than the venv, by way of a copy beside the target."""
+    try:
+        os.replace(str(source), str(target))
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _double(source, _beside(target))
+        os.replace(str(_beside(target)), str(target))
+        source.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.dsv4deploy")
 
 
 def _put(prefix: Path, entry: dict[str, Any]) -> None:
     path = Path(entry["path"])
     for compiled, backup in entry["compiled"].items():
-        os.replace(compiled, str(prefix / FOLDER / backup))
+        _move(Path(compiled), prefix / FOLDER / backup)
     if entry["fresh"] is None:
         path.unlink()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(str(prefix / FOLDER / entry["fresh"]), str(path))
+    _move(prefix / FOLDER / entry["fresh"], path)
     files.sync(path.parent)
 
 
@@ -190,12 +211,13 @@ def _undo(prefix: Path, journal: dict[str, Any]) -> list[str]:
     _write(prefix, {**journal, "state": "reverting"})
     for entry in journal["files"]:
         path = Path(entry["path"])
+        files.remove(_beside(path))
         if files.digest(path) not in (entry["before"], entry["after"]):
             left.append(str(path))
             continue
         backup = prefix / FOLDER / str(entry["backup"])
         if entry["backup"] and backup.exists():
-            os.replace(str(backup), str(path))
+            _move(backup, path)
         elif not entry["backup"]:
             files.remove(path)
         _compiled_back(prefix, entry)
@@ -214,7 +236,7 @@ def _compiled_back(prefix: Path, entry: dict[str, Any]) -> None:
             one.unlink()
     for compiled, backup in entry["compiled"].items():
         if (prefix / FOLDER / backup).exists():
-            os.replace(str(prefix / FOLDER / backup), compiled)
+            _move(prefix / FOLDER / backup, Path(compiled))
 
 
 def _missing_folders(paths: list[Path]) -> list[str]:

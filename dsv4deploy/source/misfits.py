@@ -54,9 +54,9 @@ class Misfit:
         return self.error["type"] in _KINDS or self.error["type"] in _CHOICES
 
 
-def told(group: Sequence[Misfit], merged: Merged, model: type[BaseModel]) -> Diagnostic:
+def told(group: Sequence[Misfit], merged: Merged, model: type[BaseModel], what: str) -> Diagnostic:
     """The diagnostic for misfits of one value: one, or those of all members of a union."""
-    telling = _Telling(merged, model, group[0])
+    telling = _Telling(merged, model, group[0], what)
     kind = group[0].error["type"]
     if len(group) > 1 or kind in _KINDS:
         return telling.wrong_type([misfit.error for misfit in group])
@@ -68,10 +68,14 @@ class _Telling:
     merged: Merged
     model: type[BaseModel]
     misfit: Misfit
+    what: str
 
     @property
     def name(self) -> str:
-        return dotted(self.misfit.path) or "the profile"
+        return self._named(self.misfit.path)
+
+    def _named(self, path: KeyPath) -> str:
+        return dotted(path) or f"the {self.what}"
 
     def wrong_type(self, errors: Sequence[ErrorDetails]) -> Diagnostic:
         value = self.misfit.error["input"]
@@ -97,10 +101,9 @@ class _Telling:
         place = self.merged.keys.get(path[:-1]) or self.merged.place(path[:-1])
         info = schema.field(self.model, path)
         about = f": {info.description}" if info and info.description else ""
-        owner = dotted(path[:-1]) or "the profile"
         return self._diagnostic(
             "missing-key",
-            f"{owner} lacks {path[-1]}",
+            f"{self._named(path[:-1])} lacks {path[-1]}",
             f"add `{path[-1]}:`{about}",
             place,
             f"{path[-1]} is missing here",
@@ -147,7 +150,9 @@ class _Telling:
 
     def _reference(self) -> str:
         path = dotted(self.misfit.path[:-1] if self.misfit.is_key else self.misfit.path)
-        return f"dsv4deploy explain {path} says what it takes" if path else "dsv4deploy schema says what it takes"
+        if self.what != "profile":
+            path = f"{self.what}.{path}".rstrip(".")
+        return f"dsv4deploy {f'explain {path}' if path else 'schema'} says what it takes"
 
     def _choice(self, path: KeyPath, value: Tree, choices: Sequence[str]) -> Diagnostic:
         message = f"{dotted(path)} cannot be {_shown(value)}{_did_you_mean(str(value), choices)}"
@@ -160,7 +165,7 @@ class _Telling:
         info = schema.field(self.model, self.misfit.path)
         about = label or (info.description if info and info.description else "").split(". ")[0]
         place = place or self.merged.place(self.misfit.path)
-        names = (f"profile:{dotted(self.misfit.path)}",)
+        names = (f"{self.what}:{dotted(self.misfit.path)}",)
         return Diagnostic(rule, Level.ERROR, message, names, place, about, remedy=remedy)
 
 

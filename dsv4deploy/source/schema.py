@@ -17,14 +17,14 @@ _BOUNDS = (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below
 
 def known_keys(model: type[BaseModel], path: KeyPath, tags: frozenset[str]) -> list[str]:
     """The keys that the mapping at `path` may have, sorted; `tags` names the union member that was tried, if any."""
-    found = list(_models(model, path))
+    found = list(models(model, path))
     tried = [one for one in found if one.__name__ in tags or tags & _discriminators(one)] or found
     return sorted({name for one in tried for name in _names(one)})
 
 
 def field(model: type[BaseModel], path: KeyPath) -> FieldInfo | None:
     """What the model says of the key at the end of `path`; None for items of lists and of free mappings."""
-    for owner in _models(model, path[:-1]) if path else ():
+    for owner in models(model, path[:-1]) if path else ():
         if path[-1] in _names(owner):
             return _names(owner)[str(path[-1])]
     return None
@@ -50,6 +50,23 @@ def unit(info: FieldInfo | None) -> str:
     return str(extra.get("unit", "")) if isinstance(extra, dict) else ""
 
 
+def models(annotation: Annotation, path: KeyPath = ()) -> Iterator[type[BaseModel]]:
+    """The models that the value at `path` below `annotation` may be."""
+    for one in reached(annotation, path):
+        if isinstance(one, type) and issubclass(one, BaseModel):
+            yield one
+
+
+def reached(annotation: Annotation, path: KeyPath) -> Iterator[Annotation]:
+    """What the value at `path` below `annotation` may be; nothing if there is no such path."""
+    for one in _members(annotation):
+        if not path:
+            yield one
+            continue
+        for below in _below(one, path[0]):
+            yield from reached(below, path[1:])
+
+
 def _names(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in model.model_fields.items()}
 
@@ -71,21 +88,6 @@ def _constraints(part: Annotation) -> Iterator[Annotation]:
 def _discriminators(model: type[BaseModel]) -> set[str]:
     fixed = (info.annotation for info in model.model_fields.values() if len(get_args(info.annotation)) == 1)
     return {value for annotation in fixed for value in get_args(annotation) if isinstance(value, str)}
-
-
-def _models(annotation: Annotation, path: KeyPath) -> Iterator[type[BaseModel]]:
-    for one in _reached(annotation, path):
-        if isinstance(one, type) and issubclass(one, BaseModel):
-            yield one
-
-
-def _reached(annotation: Annotation, path: KeyPath) -> Iterator[Annotation]:
-    for one in _members(annotation):
-        if not path:
-            yield one
-            continue
-        for below in _below(one, path[0]):
-            yield from _reached(below, path[1:])
 
 
 def _members(annotation: Annotation) -> Iterator[Annotation]:

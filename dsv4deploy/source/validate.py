@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-def validate(merged: Merged, model: type[M]) -> M:
-    """The instance of `model` that `merged` describes.
+def validate(merged: Merged, model: type[M], what: str = "profile") -> M:
+    """The instance of `model` that `merged` describes; `what` is the word for such a document.
 
     Raises:
         Refused: with everything that does not fit.
@@ -31,14 +31,16 @@ def validate(merged: Merged, model: type[M]) -> M:
         return model.model_validate_json(json.dumps(merged.tree), strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False)
-    raise Refused(_diagnostics(found, merged, model), merged.sources)
+    raise Refused(_diagnostics(found, merged, model, what), merged.sources)
 
 
-def _diagnostics(errors: Sequence[ErrorDetails], merged: Merged, model: type[BaseModel]) -> Iterator[Diagnostic]:
+def _diagnostics(
+    errors: Sequence[ErrorDetails], merged: Merged, model: type[BaseModel], what: str
+) -> Iterator[Diagnostic]:
     from dsv4deploy.source.misfits import told  # noqa: PLC0415 (only for what does not fit)
 
     for group in _groups([_located(error, merged.tree) for error in errors]):
-        yield told(group, merged, model)
+        yield told(group, merged, model, what)
 
 
 def _located(error: ErrorDetails, tree: Tree) -> "Misfit":

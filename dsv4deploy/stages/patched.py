@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """The patches that a profile names, what they change and provide, and everything that is to be said about them."""
+    """The patches that a profile names, what they change and provide, and everything that is to be said about them.
+
+    `unread` is true if one could not be read, so that nobody knows what it would change, read or provide.
+    """
 
     patches: "tuple[Patch, ...]" = ()
     laid: Mapping[str, Laid] = field(default_factory=dict)
@@ -22,3 +25,4 @@ class Patched:
     diagnostics: tuple[Diagnostic, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     sources: Sources = field(default_factory=dict)
+    unread: bool = False

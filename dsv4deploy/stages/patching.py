@@ -36,9 +36,9 @@ def patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: 
         if read.patch
     }
     sources = {file: lines for read in reading.reads.values() for file, lines in read.written.sources.items()}
-    return Patched(
-        patches, laid, tuple(_provided(patches)), tuple(reading.diagnostics), tuple(reading.unknown), sources
-    )
+    told, unknown = tuple(reading.diagnostics), tuple(reading.unknown)
+    unread = len(patches) < len(profile.kernels.patches)
+    return Patched(patches, laid, tuple(_provided(patches)), told, unknown, sources, unread)
 
 
 def folder_of(profile: str, name: str) -> str:
@@ -109,7 +109,14 @@ class _Judging:
             read = read_patch(texts, folder)
         except Trouble as trouble:
             told = f"patch {self.profile.kernels.patches[index]}: {trouble.message}"
-            self._tell("patch-missing", told, self.place(index), "no such patch", remedy=trouble.remedy or PATCH_FOLDER)
+            self._tell(
+                "patch-missing",
+                told,
+                self.place(index),
+                "no such patch",
+                effect="the engine would run without it",
+                remedy=trouble.remedy or PATCH_FOLDER,
+            )
             return
         self.reads[index] = read
         self.diagnostics += read.diagnostics
@@ -133,6 +140,9 @@ class _Judging:
                 if before != index and (before, index) not in told:
                     told.add((before, index))
                     first = self.place(before)
+                    if patch.folder == other.folder:
+                        self._twice(index, patch, first)
+                        continue
                     self._tell(
                         "patches-collide",
                         f"{other.about.name} and {patch.about.name} both change {path}",
@@ -142,6 +152,17 @@ class _Judging:
                         effect="only one of the two would be left, and neither was made for the other",
                         remedy="make one patch of the two",
                     )
+
+    def _twice(self, index: int, patch: Patch, first: Place | None) -> None:
+        self._tell(
+            "patches-collide",
+            f"{patch.about.name} is listed twice",
+            self.place(index),
+            "again",
+            related=(Related(first, "listed here first"),) if first else (),
+            effect="it cannot be laid over itself",
+            remedy="list it once",
+        )
 
     def _engine(self, index: int, read: Read, patch: Patch) -> None:
         fits, engine = patch.about.fits, self.profile.engine

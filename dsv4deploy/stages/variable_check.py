@@ -17,6 +17,7 @@ from dsv4deploy.model.launch import Provided, Variable
 from dsv4deploy.source.environment import check_env
 
 TOGGLES = "kernels.toggles."
+TOGGLE_NOT_READ = "toggle-not-read"
 NOT_READ = "nobody reads it, so that it has no effect, and nothing says so"
 
 
@@ -45,11 +46,11 @@ def variable_diagnostics(
 def _unread(told: Diagnostic, variable: Variable) -> Diagnostic:
     return replace(
         told,
-        rule="toggle-not-read",
+        rule=TOGGLE_NOT_READ,
         level=Level.ERROR,
         message=f"{variable.name} is set, but nothing reads it: {told.message}",
         effect="the stock kernel runs, and nothing says so",
-        remedy=f"{told.remedy}; or list the patch whose `toggle` it is in kernels.patches",
+        remedy=f"{told.remedy}; or, if a patch reads it, list that in kernels.patches, with it as its `toggle`",
     )
 
 

@@ -17,6 +17,7 @@ from house import rendered
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.rim import bundles, kernels
+from dsv4deploy.rim.nodetool import build
 
 SOURCES = {
     "sglang/__init__.py": '"""A toy."""\n',
@@ -194,6 +195,24 @@ def killed(bundle: Path, verb: str, moment: int) -> int:
     """Install or revert, killed just before the change of that number; the exit code."""
     code = KILLED.format(path=[str(Path(bundles.__file__).parents[2])], verb=verb)
     return subprocess.run([sys.executable, "-c", code, str(bundle), str(moment)], check=False).returncode
+
+
+AS_ANOTHER = """
+import json, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from dsv4deploy.node import kernels
+bundle = pathlib.Path(sys.argv[2])
+print(json.dumps(kernels.install(bundle, json.loads((bundle / "manifest.json").read_bytes()))))
+"""
+
+
+def installed_by(user: str, bundle: Path) -> subprocess.CompletedProcess[str]:
+    """What the node tool says when another user installs the patches of a bundle of their own."""
+    subprocess.run(["chown", "-R", user, bundle], check=True)
+    tool = bundle.parent / "node.pyz"
+    tool.write_bytes(build())
+    words: list[str | Path] = ["/usr/bin/python3", "-c", AS_ANOTHER, tool, bundle]
+    return subprocess.run(words, capture_output=True, text=True, check=False, user=user, cwd="/")
 
 
 def refused(bundle: Path, *words: str) -> None:

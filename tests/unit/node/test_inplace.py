@@ -1,11 +1,14 @@
 """Patches in the venv itself: a transaction with an owner, and back again byte for byte."""
 
+import fcntl
 import hashlib
 import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -171,6 +174,99 @@ def test_a_read_only_venv_is_refused_and_its_shadow_works(bundle: Path, engine: 
     finally:
         subprocess.run(["umount", engine], check=True)
     assert toys.fingerprint(engine) == before
+
+
+@pytest.fixture
+def apart(engine: Path, tmp_path: Path) -> Iterator[Path]:
+    """The package of the venv on a file system of its own, of one MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounts a file system")
+    package = toys.site(engine) / "sglang"
+    shutil.move(package, tmp_path / "package")
+    package.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", package], check=True)
+    shutil.copytree(tmp_path / "package", package, dirs_exist_ok=True)
+    yield package
+    subprocess.run(["umount", package], check=True)
+
+
+def test_a_package_on_another_file_system_is_patched_and_is_what_it_was_after_revert(
+    apart: Path, engine: Path, tmp_path: Path
+) -> None:
+    toys.overlay(tmp_path)
+    bundle = bundle_of(tmp_path, engine, "mma")
+    toys.serve(bundle)
+    assert list(apart.glob("__pycache__/attention.*.pyc"))
+    before = toys.fingerprint(engine)
+    kernels.act("install", bundle)
+    assert kernels.act("verify", bundle)["fine"]
+    assert toys.serve(bundle).stdout == "decode: patched 1\n"
+    kernels.act("revert", bundle)
+    assert toys.fingerprint(engine) == before
+
+
+@pytest.mark.parametrize("moment", range(6, 16, 3))
+def test_killed_between_two_file_systems_the_next_run_undoes_it(
+    moment: int, apart: Path, engine: Path, tmp_path: Path
+) -> None:
+    toys.overlay(tmp_path)
+    bundle = bundle_of(tmp_path, engine, "mma")
+    before = toys.fingerprint(engine)
+    assert toys.killed(bundle, "install", moment) in {-signal.SIGKILL, 0}
+    kernels.revert_venv(engine)
+    assert toys.fingerprint(engine) == before
+    assert not list(apart.glob(".*"))
+
+
+def test_a_full_disk_leaves_the_venv_as_it_was(apart: Path, engine: Path, tmp_path: Path) -> None:
+    toys.overlay(tmp_path, text=toys.PATCHED + "# " + "x" * 100_000 + "\n")
+    bundle = bundle_of(tmp_path, engine, "mma")
+    ballast = apart / "ballast"
+    ballast.write_bytes(bytes(os.statvfs(apart).f_bavail * os.statvfs(apart).f_frsize - 12288))
+    before = toys.fingerprint(engine)
+    with pytest.raises(Trouble, match="No space left"):
+        kernels.act("install", bundle)
+    assert toys.fingerprint(engine) == before
+
+
+def test_a_second_run_at_the_same_time_is_refused(bundle: Path, engine: Path) -> None:
+    before = toys.fingerprint(engine)
+    handle = os.open(engine, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(Trouble, match="being patched by another run"):
+            kernels.act("install", bundle)
+    finally:
+        os.close(handle)
+    assert toys.fingerprint(engine) == before
+    assert kernels.act("install", bundle)["changed"]
+
+
+def test_a_symlinked_venv_is_patched_where_it_is(engine: Path, tmp_path: Path) -> None:
+    before = toys.fingerprint(engine)
+    (tmp_path / "link").symlink_to(engine)
+    toys.overlay(tmp_path)
+    bundle = bundle_of(tmp_path, tmp_path / "link", "mma")
+    kernels.act("install", bundle)
+    assert kernels.act("verify", bundle)["fine"]
+    assert kernels.revert_venv(engine)["changed"]
+    assert toys.fingerprint(engine) == before
+
+
+def test_the_venv_of_another_user_is_refused(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("becomes another user")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        engine = toys.venv(folder / "venv", toys.wheel(folder), python="/usr/bin/python3")
+        toys.overlay(folder)
+        bundle = bundle_of(folder, engine, "mma")
+        before = toys.fingerprint(engine)
+        done = toys.installed_by("nobody", bundle)
+        assert "PermissionError" in done.stderr
+        assert str(engine / ".dsv4deploy") in done.stderr
+        assert toys.fingerprint(engine) == before
 
 
 def test_a_wheel_is_never_laid_into_a_venv(engine: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import toys
 
 from dsv4deploy.node.patchset import runs_on
 from dsv4deploy.rim import kernels
-from dsv4deploy.rim.nodetool import build
 
 
 def extension(project: Path, engine: Path, name: str, more: str = "") -> Path:
@@ -81,15 +79,7 @@ def test_who_may_not_link_the_files_of_another_gets_a_copy(tmp_path: Path) -> No
         engine = toys.venv(folder / "venv", toys.wheel(folder), python="/usr/bin/python3")
         toys.overlay(folder)
         bundle, _ = toys.bundle(folder, engine, "mma")
-        subprocess.run(["chown", "-R", "nobody", bundle], check=True)
-        (folder / "node.pyz").write_bytes(build())
-        code = (
-            "import json, pathlib, sys; sys.path.insert(0, sys.argv[1]); from dsv4deploy.node import kernels;"
-            "b = pathlib.Path(sys.argv[2]); m = json.loads((b / 'manifest.json').read_bytes());"
-            "print(json.dumps(kernels.install(b, m)['packages'][0]))"
-        )
-        words: list[str | Path] = ["/usr/bin/python3", "-c", code, folder / "node.pyz", bundle]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, user="nobody", cwd="/")
-        package = json.loads(done.stdout)
+        done = toys.installed_by("nobody", bundle)
+        package = json.loads(done.stdout)["packages"][0]
         assert (package["how"], package["why"]) == ("copied", os.strerror(errno.EPERM))
         assert toys.serve(bundle).stdout == "decode: patched 1\n"

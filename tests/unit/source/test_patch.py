@@ -86,6 +86,7 @@ def test_a_line_of_a_diff_that_cannot_be_read_is_its_place(tmp_path: Path) -> No
     place = answer.diagnostics[0].place
     assert place
     assert (place.file, place.line) == (str(tmp_path / "patches/diffed/change.diff"), 9)
+    assert answer.written.sources[place.file][8] == '*    return "diffed"'
 
 
 def test_a_diff_of_another_package_is_refused(tmp_path: Path) -> None:
@@ -99,7 +100,15 @@ def test_a_diff_of_another_package_is_refused(tmp_path: Path) -> None:
         ("kind: overlay", "kind: diff", "kind diff needs `diffs`"),
         ("kind: overlay", "kind: overlay\nwheel: {file: a.whl, sha256: " + OTHER + "}", "has no `wheel`"),
         (', versions: "==0.5.23"', "", "needs `versions` or `files`"),
-        ('"==0.5.23"', '"0.5.23"', "it must match"),
+        ('"==0.5.23"', '"0.5.23"', "must be a range of versions"),
+        ("kind: overlay", "kind: overlays", "did you mean overlay?"),
+        ("summary: decode in another way", "", "the patch lacks summary"),
+        ('"==0.5.23"', '"==0.5.23", arch: [120a]', "must be a compute capability"),
+        ('"==0.5.23"', '"==0.5.23", arch: [120]', "expected a string, got the number 120"),
+        ("- path: attention.py", "- path: attention.py\n  - path: attention.py", "changes sglang/attention.py twice"),
+        ("kind: overlay", "kind: overlay\nfuzz: 9", "fuzz is 9, out of range"),
+        ("name: TOY_MMA", "name: TOY-MMA", "toggle.name"),
+        ("toggle:", "provides: [{because: x}]\ntoggle:", "needs either `setting` or `env`"),
         ("module: sglang.attention, ", "", "needs the `module`"),
         ("kind: overlay", "kind: overlay\ncolor: red", "unknown key color"),
         ("name: mma", "name: other", "calls itself other"),
@@ -107,8 +116,13 @@ def test_a_diff_of_another_package_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_patch_that_says_too_little_or_too_much_is_told(old: str, new: str, reason: str, tmp_path: Path) -> None:
-    messages = [message for _, message in told(edited(toys.overlay(tmp_path), old, new))]
-    assert any(reason in message for message in messages), messages
+    answer = edited(toys.overlay(tmp_path), old, new)
+    assert any(reason in message for _, message in told(answer)), answer.diagnostics
+    for one in answer.diagnostics:
+        assert one.place
+        assert one.place.file == str(tmp_path / "patches/mma/patch.yaml")
+        assert one.remedy
+        assert "profile" not in f"{one.message} {one.remedy} {one.names}"
 
 
 def test_a_wheel_must_hold_its_package_and_bear_a_wheels_name(tmp_path: Path) -> None:
@@ -120,6 +134,18 @@ def test_a_wheel_must_hold_its_package_and_bear_a_wheels_name(tmp_path: Path) ->
     rules = told(read(folder))
     assert [rule for rule, _ in rules] == ["patch-digest", "patch-file"]
     assert "does not hold the package other" in rules[1][1]
+
+
+def test_a_wheel_for_no_linux_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "patches/built"
+    folder.mkdir(parents=True)
+    built = toys.wheel(folder).rename(folder / "sglang-0.5.23-py3-none-win_amd64.whl")
+    digest = hashlib.sha256(built.read_bytes()).hexdigest()
+    (folder / "patch.yaml").write_text(
+        f"name: built\nsummary: a\nkind: wheel\nfits: {{package: sglang, versions: '>=0'}}\n"
+        f"wheel: {{file: {built.name}, sha256: '{digest}'}}\n"
+    )
+    assert told(read(folder)) == [("patch-file", f"{built.name}: it is for win_amd64, and nodes run Linux")]
 
 
 def test_a_folder_that_is_none_is_trouble(tmp_path: Path) -> None:

@@ -58,6 +58,18 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert rules >= {"patch-missing", "missing-key", "patch-misfit"}
 
 
+def test_what_a_patch_that_cannot_be_read_would_read_is_not_told_as_unread(tmp_path: Path) -> None:
+    (toys.overlay(tmp_path) / "patch.yaml").write_text("name: mma\n")
+    assert {one.rule for one in seen(tmp_path, "mma")} == {"missing-key"}
+    assert "toggle-not-read" in {one.rule for one in seen(tmp_path)}
+
+
+def test_a_patch_that_is_listed_twice_is_told_at_both_places(tmp_path: Path) -> None:
+    toys.overlay(tmp_path)
+    (found,) = seen(tmp_path, "mma", "mma")
+    assert (found.rule, found.message, len(found.related)) == ("patches-collide", "mma is listed twice", 1)
+
+
 def test_a_toggle_that_nothing_reads_is_an_error(tmp_path: Path) -> None:
     toys.overlay(tmp_path)
     assert [one.rule for one in seen(tmp_path)] == ["toggle-not-read"]
