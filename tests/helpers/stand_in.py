@@ -1,7 +1,7 @@
 """A server of a few lines that behaves as it is told: `stand_in.py PORT LOG WORD...`, one word a step.
 
-Words: `log:TEXT`, `rotate` (rename the log), `empty` (copy and truncate it), `listen`, `status:CODE` (of /health),
-`mute` (answer nothing any more), `sleep:SECONDS`, `exit:CODE`, `kill`, `stay`.
+Words: `log:TEXT`, `rotate` (rename the log), `empty` (copy and truncate it), `listen`, `asked` (wait for the first question),
+`status:CODE` (of /health), `mute` (answer nothing any more), `sleep:SECONDS`, `exit:CODE`, `kill`, `stay`.
 """
 
 import http.server
@@ -15,11 +15,13 @@ import time
 from pathlib import Path
 
 STATUS = [503]
+ASKED = threading.Event()
 MUTE = threading.Event()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, status: int, body: str) -> None:
+        ASKED.set()
         if MUTE.is_set():
             time.sleep(60)
         self.send_response(status)
@@ -59,6 +61,9 @@ class StandIn:
     def listen(self, _: str) -> None:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def asked(self, _: str) -> None:
+        ASKED.wait()
 
     def status(self, code: str) -> None:
         STATUS[0] = int(code)

@@ -56,7 +56,7 @@ def test_ready(started: Callable[..., dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("turn", ["rotate", "empty"])
 def test_a_log_that_is_rotated_while_it_is_followed(started: Callable[..., dict[str, Any]], turn: str) -> None:
-    found = run(started(*UP, "sleep:1", turn, READY, "status:200", "stay"))
+    found = run(started(*UP, "asked", turn, READY, "status:200", "stay"))
     assert (found["state"], "load" in found["stages"]) == ("ready", True)
 
 
