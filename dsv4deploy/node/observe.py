@@ -98,9 +98,7 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
     answer["running"] = running = process(manifest, service.running())
     if running and (
         edited
-        or not kernels.runs(
-            place.release(current), manifest, patches, running["pid"], procs.started(running["start"])
-        )
+        or not kernels.runs(place.release(current), manifest, patches, running["pid"], procs.started(running["start"]))
     ):
         running["as_written"] = False
     answer["http"] = wait.health(manifest["endpoint"]) if answer["running"] else None
