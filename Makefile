@@ -15,6 +15,7 @@ $(READY): pyproject.toml
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --upgrade 'pip>=25.1'
 	@$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --editable . --group dev
+	@$(VENV)/bin/python -m compileall -q dsv4deploy
 	@touch $@
 
 test: $(READY) ## Run the tests; with FLEET=1, as root on Debian, those on real systemd nodes too

@@ -1,6 +1,7 @@
 """The door: `dsv4deploy` and `python -m dsv4deploy` both enter here."""
 
 import gc
+import os
 import sys
 
 SELDOM = 200_000  # new values between two looks; Python looks after 700
@@ -13,6 +14,8 @@ def main() -> None:
 
         print(f"dsv4deploy {__version__}")  # noqa: T201 (this is the answer)
         return
+    # Pydantic would read the metadata of every installed package in search of plugins, a tenth of a short run.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Commands make many values that live to the end: to look for garbage among them takes a tenth of a short run.
     gc.set_threshold(SELDOM)
     from dsv4deploy.cli.app import run  # noqa: PLC0415 (start fast)

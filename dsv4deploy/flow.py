@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
@@ -78,7 +78,7 @@ class Asked:
     path: str
     variants: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
-    facts: Facts = field(default_factory=Facts)
+    facts: Facts = field(default_factory=Facts.model_construct)
     waivers: tuple[Waiver, ...] = ()
     checkpoint: Checkpoint | None = None
     measured: Measured | None = None
@@ -170,15 +170,14 @@ def looked_at_script(
     catalogue = history.at(version or fitting(command, history))
     lowered = launch_of(command, version, history, catalogue)
     path = lowered.launch.settings.get("model_path")
-    facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts(), asked)
-    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked)
+    facts, checkpoint = _known(knowledge.models, str(path.value) if path else "", Facts.model_construct(), asked)
+    start = _Start(lowered, catalogue, facts, checkpoint, Workload(), asked.waivers, asked, {})
     settled, report, memory = _judged(start, knowledge)
     report = replace(report, diagnostics=(*remarks(read, command), *report.diagnostics))
     return Seen(lowered.launch, lowered.words, catalogue, read.sources, facts, settled, report, memory)
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(NamedTuple):
     """One start of the engine, and all that is known for judging it."""
 
     lowered: Lowered
@@ -188,7 +187,7 @@ class _Start:
     workload: Workload
     waivers: Sequence[Waiver]
     asked: Asked
-    written: Mapping[str, Leaf] = field(default_factory=dict)
+    written: Mapping[str, Leaf]
 
 
 def _patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: Facts) -> Patched:
@@ -218,7 +217,7 @@ def _known(models: Models | None, path: str, stated: Facts, asked: Asked) -> tup
     reading = models.at(path) if models and path else None
     if reading is None:
         return laid_over(stated, asked.facts), asked.checkpoint
-    read = laid_over(stated, Facts(model=reading.facts))
+    read = laid_over(stated, Facts.model_construct(model=reading.facts))
     return laid_over(read, asked.facts), asked.checkpoint or reading.checkpoint
 
 

@@ -1,14 +1,24 @@
 """Commands with sub-commands of which one may be left out."""
 
+from typing import Any
+
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperGroup
+
+DEFAULT = "show"
 
 
 class ShowsByDefault(TyperGroup):
     """`flags NAME` is `flags show NAME`, and so for every command of this kind."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Put the name of the command in front where it is left out."""
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["show", *args]
+        """Put the name of the command in front where it is left out; not while the shell asks what could come next."""
+        left_out = not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names)
+        if left_out and not (ctx.resilient_parsing and not args):
+            args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 (typer keeps these types to itself)
+        """The sub-commands, and what the one that may be left out takes first."""
+        first = next((one for one in self.commands[DEFAULT].params if isinstance(one, TyperArgument)), None)
+        return [*super().shell_complete(ctx, incomplete), *(first.shell_complete(ctx, incomplete) if first else ())]

@@ -49,7 +49,7 @@ def asked(
     Raises:
         Trouble: a waiver without a reason, a facts file that cannot be read.
     """
-    known = facts_document(facts) if facts else FactsDocument(Facts())
+    known = facts_document(facts) if facts else FactsDocument(Facts.model_construct())
     waivers = tuple(map(_waiver, waive))
     return Asked(
         str(profile), tuple(variants), tuple(sets), known.facts, waivers, known.checkpoint, told=known.diagnostics
@@ -183,4 +183,6 @@ def released(profile: Mapping[str, Any], facts: Facts | None = None, retry: Sequ
         Refused: it has no shape that could be judged any more.
         Trouble: a patch that it names is not here.
     """
-    return looked_at(_Released(profile), knowledge(), Asked(RELEASED, facts=facts or Facts(), retry=tuple(retry)))
+    return looked_at(
+        _Released(profile), knowledge(), Asked(RELEASED, facts=facts or Facts.model_construct(), retry=tuple(retry))
+    )

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.completing import variant_names
+
 
 class Format(StrEnum):
     """How an answer is printed."""
@@ -17,7 +19,13 @@ class Format(StrEnum):
 
 ProfilePath = Annotated[Path, typer.Argument(metavar="PROFILE", help="The profile, a YAML file.")]
 Variants = Annotated[
-    list[str], typer.Option("--variant", metavar="NAME", help="Lay this variant over the profile; repeatable.")
+    list[str],
+    typer.Option(
+        "--variant",
+        metavar="NAME",
+        help="Lay this variant over the profile; repeatable.",
+        autocompletion=variant_names,
+    ),
 ]
 Sets = Annotated[
     list[str],

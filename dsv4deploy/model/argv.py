@@ -1,16 +1,14 @@
 """What a command line says once it is read as the engine's own parser reads it, and everything wrong with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dsv4deploy.model.flag import Flag, Life
 from dsv4deploy.model.history import Foreign
 from dsv4deploy.model.launch import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """One flag as it was written.
 
     Attributes:
@@ -24,8 +22,7 @@ class Given:
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownFlag:
+class UnknownFlag(NamedTuple):
     """A word that looks like a flag and that no known version has."""
 
     word: str
@@ -33,8 +30,7 @@ class UnknownFlag:
     nearest: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OtherVersionFlag:
+class OtherVersionFlag(NamedTuple):
     """A flag that this version does not have, but another does."""
 
     word: str
@@ -42,8 +38,7 @@ class OtherVersionFlag:
     life: Life
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignFlag:
+class ForeignFlag(NamedTuple):
     """A flag of another engine."""
 
     word: str
@@ -51,8 +46,7 @@ class ForeignFlag:
     foreign: Foreign
 
 
-@dataclass(frozen=True, slots=True)
-class AmbiguousFlag:
+class AmbiguousFlag(NamedTuple):
     """An abbreviation of more than one flag. `life` is that of the exact name in another version, if it had one."""
 
     word: str
@@ -61,16 +55,14 @@ class AmbiguousFlag:
     life: Life | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedFlag:
+class RefusedFlag(NamedTuple):
     """A flag that the parser still knows, only to refuse it with a message of its own."""
 
     flag: Flag
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidChoice:
+class InvalidChoice(NamedTuple):
     """A value that is none of the flag's choices."""
 
     flag: Flag
@@ -79,8 +71,7 @@ class InvalidChoice:
     nearest: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WrongType:
+class WrongType(NamedTuple):
     """A word that cannot become what the flag needs; `wanted` says what that is."""
 
     flag: Flag
@@ -89,16 +80,14 @@ class WrongType:
     wanted: str
 
 
-@dataclass(frozen=True, slots=True)
-class MissingValue:
+class MissingValue(NamedTuple):
     """A flag that needs a value, and none follows."""
 
     flag: Flag
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UnexpectedValue:
+class UnexpectedValue(NamedTuple):
     """A value behind a flag that takes none (`--trust-remote-code true`)."""
 
     flag: Flag
@@ -106,24 +95,21 @@ class UnexpectedValue:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class StrayWord:
+class StrayWord(NamedTuple):
     """A word that belongs to no flag."""
 
     word: str
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HelpAsked:
+class HelpAsked(NamedTuple):
     """`--help`: the engine prints its flags and ends."""
 
     word: str
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MissingFlag:
+class MissingFlag(NamedTuple):
     """A flag without which the parser refuses."""
 
     flag: Flag
@@ -146,8 +132,7 @@ ArgvError: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A command line as the engine reads it.
 
     Attributes:

@@ -91,7 +91,7 @@ class Geometry(Frozen):
 class Checkpoint(Frozen):
     """One model folder; `weights_from` says what the shares were read from."""
 
-    geometry: Geometry = Geometry()
+    geometry: Geometry = Geometry.model_construct()
     weights: tuple[Share, ...] = ()
     weights_from: Literal["headers", "config"] | None = None
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from dsv4deploy.model.place import Place
 
@@ -15,8 +16,7 @@ class Level(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place that has to do with it, and how."""
 
     place: Place
@@ -58,16 +58,14 @@ def in_reading_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...
     return tuple(sorted(diagnostics, key=lambda one: (one.place or nowhere, one.rule, one.message)))
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(NamedTuple):
     """A rule that could not be decided, and the facts that would decide it (keys of the facts document)."""
 
     rule: str
     needs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Waived:
+class Waived(NamedTuple):
     """A diagnostic that the profile allows, with the reason that was given."""
 
     diagnostic: Diagnostic

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dsv4deploy.model.place import Place
 
@@ -15,8 +15,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 Sources: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One text that was read.
 
     Attributes:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from dsv4deploy.model.launch import Json
 
@@ -16,8 +17,7 @@ class Basis(StrEnum):
     INFERRED = "inferred"  # reasoned
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One argument: what was written, what takes effect, and why.
 
     Attributes:

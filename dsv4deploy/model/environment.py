@@ -1,29 +1,25 @@
 """Everything that can be wrong with one environment variable, as the engine and its libraries read it."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dsv4deploy.model.flag import EnvVar, Life
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownVariable:
+class UnknownVariable(NamedTuple):
     """A name that nobody reads. `nearest` is what may have been meant."""
 
     name: str
     nearest: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OtherVersionVariable:
+class OtherVersionVariable(NamedTuple):
     """A name that this version of the engine does not read, but another does."""
 
     name: str
     life: Life
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedVariable:
+class MalformedVariable(NamedTuple):
     """A value that the reader of the variable cannot use; `wanted` says what it can, `effect` what it does instead."""
 
     variable: EnvVar
@@ -32,8 +28,7 @@ class MalformedVariable:
     effect: str
 
 
-@dataclass(frozen=True, slots=True)
-class RetiredVariable:
+class RetiredVariable(NamedTuple):
     """A name that the engine still looks at, only to say that it is deprecated."""
 
     name: str

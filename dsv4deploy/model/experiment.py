@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dsv4deploy.model.profile import Count, Port, Section
+from dsv4deploy.model.profile.section import Count, Port, Section
 from dsv4deploy.model.text import Line, Name
 
 # `ready`, `failed` (whatever the class), `progressing` or the class of a failure.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from packaging.version import Version
 
@@ -29,8 +29,7 @@ class Absent:
 ABSENT = Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """One argument of one engine version, as its parser defines it.
 
     Attributes:
@@ -92,8 +91,7 @@ class Flag:
         return (*names, *(f"--no-{name.removeprefix('--')}" for name in names))
 
 
-@dataclass(frozen=True, slots=True)
-class EnvVar:
+class EnvVar(NamedTuple):
     """One environment variable that an engine version or a library below it reads.
 
     Attributes:
@@ -165,8 +163,7 @@ def _rank(flag: Flag) -> tuple[bool, bool, bool]:
     return (flag.deprecated or flag.action in {"ignore", "refuse"}, not own, isinstance(flag.default, Absent))
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(NamedTuple):
     """When a flag or variable existed, over all known versions.
 
     Attributes:

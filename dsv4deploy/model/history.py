@@ -1,9 +1,9 @@
 """The flags and variables of all known engine versions, merged; one version is unfolded when it is asked for."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from packaging.version import InvalidVersion, Version
 
@@ -31,8 +31,7 @@ class UnknownVersionError(KeyError):
         return f"SGLang {self.version} is not in the catalogue ({first} to {last}); nearest: {self.nearest}"
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(NamedTuple):
     """A spelling of another engine, and what to write for SGLang instead (nothing if there is no counterpart)."""
 
     name: str
@@ -41,8 +40,7 @@ class Foreign:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What an important flag or variable does, in a sentence, and the unit of its value."""
 
     name: str
@@ -50,8 +48,7 @@ class Meaning:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Knowledge about one name that no parser states: its successors, and why."""
 
     old: str
@@ -60,8 +57,7 @@ class Change:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Restriction:
+class Restriction(NamedTuple):
     """What the engine checks after parsing: the values it accepts, or that it calls the flag deprecated.
 
     Holds for all versions from `since` to `until`; without them, for every one.
@@ -79,8 +75,7 @@ class Restriction:
 
     def on(self, flag: Flag) -> Flag:
         """`flag` with this restriction."""
-        return replace(
-            flag,
+        return flag._replace(
             accepts=self.choices or flag.accepts,
             least=flag.least if self.least is None else self.least,
             most=flag.most if self.most is None else self.most,
@@ -105,11 +100,8 @@ class Overlay:
 
 def stored(thing: Flag | EnvVar) -> dict[str, Any]:
     """`thing` as JSON has it: name left out, fields that have their usual value left out."""
-    values = {
-        each.name: getattr(thing, each.name)
-        for each in fields(thing)
-        if each.name != "name" and getattr(thing, each.name) != each.default
-    }
+    usual = {"name": thing.name, **thing._field_defaults}
+    values = {name: value for name, value in thing._asdict().items() if name not in usual or value != usual[name]}
     return {name: SUPPRESSED if value is ABSENT else value for name, value in values.items()}
 
 

@@ -6,15 +6,14 @@ nothing else.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dsv4deploy.model.place import Place
 
 Json: TypeAlias = "bool | int | float | str | tuple[Json, ...] | Mapping[str, Json] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One value that somebody wrote for one argument of the engine.
 
     Attributes:
@@ -34,8 +33,7 @@ class Setting:
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One environment variable that somebody set."""
 
     name: str
@@ -44,8 +42,7 @@ class Variable:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Provided:
+class Provided(NamedTuple):
     """A value that a patch or a build makes work although the stock engine would not (`provides` in the profile).
 
     Names a setting by dest or an environment variable; a variable without a value is read whatever it holds.

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from dsv4deploy.model.diagnostic import Diagnostic
 
@@ -75,8 +76,7 @@ class Part(StrEnum):
     LOAD = "load"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One line of the account.
 
     Attributes:
@@ -94,8 +94,7 @@ class Term:
     sure: Sure
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """What the log of a first start on that node told; sizes in bytes on one rank.
 
     Attributes:
@@ -113,8 +112,7 @@ class Measured:
     graphs: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(NamedTuple):
     """What the server is meant to hold: tokens of the longest prompt with its answer, and how many users at once."""
 
     longest_prompt: int | None = None

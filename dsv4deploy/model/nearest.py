@@ -1,7 +1,6 @@
 """Did you mean: the known names that a misspelt one looks like."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 # Longer words are no typing mistakes, and comparing them takes long.
 _LONGEST = 80
@@ -20,6 +19,8 @@ def likely(word: str, known: Iterable[str], count: int = 3, alike: float = _ALIK
 
     Case, dashes and underscores make no difference; nor does the order of parts (`--max-bs-cuda-graph`).
     """
+    from difflib import get_close_matches  # noqa: PLC0415 (only for what is wrong, and a check starts fast)
+
     names = list(known)
     shapes = {_shape(name): name for name in names}
     turned = [name for name in names if _parts(name) == _parts(word)]

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from dsv4deploy.model.profile import Natural, Provides, Section
+from dsv4deploy.model.profile.engine import Provides
+from dsv4deploy.model.profile.section import Natural, Section
 from dsv4deploy.model.text import Argument, Digest, Line, Name, VariableName, unfit
 
 _ONE = r"\s*(==|!=|<=|>=|<|>|~=)\s*[\w.+!-]+\*?\s*"

@@ -1,10 +1,9 @@
 """Where something was written: file, line and column, through every layer of a profile."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """A range of characters in a named text.
 
     Lines and columns count from 1; the end column is the one after the last character.

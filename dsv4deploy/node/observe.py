@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from dsv4deploy.node import facts, kernels, procs, release, wait
+from dsv4deploy.node import facts, kernels, procs, release, sourced, wait
 from dsv4deploy.node.checks import metrics
 from dsv4deploy.node.checks.target import OK, Target
 from dsv4deploy.node.files import text
@@ -87,7 +87,8 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
     if wanted is not None and wanted != current:
         answer["texts"] = _texts(place, manifest)
     patches = kernels.status(place.release(current), manifest)
-    answer["drift"] = release.drift(place, current) + kernels.drift(patches)
+    edited = sourced.drift(place, manifest)
+    answer["drift"] = release.drift(place, current) + kernels.drift(patches) + edited
     try:
         service = service_of(place, manifest)
     except Exception as trouble:  # noqa: BLE001 (what may not be seen without root must not hide the rest)
@@ -95,8 +96,9 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
         return answer
     answer["unit"] = service.state()
     answer["running"] = running = process(manifest, service.running())
-    if running and not kernels.runs(
-        place.release(current), manifest, patches, running["pid"], procs.started(running["start"])
+    if running and (
+        edited
+        or not kernels.runs(place.release(current), manifest, patches, running["pid"], procs.started(running["start"]))
     ):
         running["as_written"] = False
     answer["http"] = wait.health(manifest["endpoint"]) if answer["running"] else None

@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, Union
 
-from dsv4deploy.node import files, gpus, kernels, procs, release
+from dsv4deploy.node import files, gpus, kernels, procs, release, sourced
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.process import Keeper
@@ -79,11 +79,13 @@ def told(pid: int | None) -> str:
 def _again(place: Place, manifest: dict[str, Any], *, restart: bool) -> dict[str, Any]:
     service = service_of(place, manifest)
     changed = _outfit(place, manifest, service, judged=False)
+    held: dict[str, str] = {}
     if restart or service.running() is None:
+        held = sourced.noted(manifest)
         _cold_start(place, manifest, service)
         changed.append("started")
     if changed:
-        place.remember("repaired", to=manifest["digest"], what=changed)
+        place.remember("repaired", to=manifest["digest"], what=changed, **held)
     return {"changed": bool(changed), "judging": False, "from": manifest["digest"], "to": manifest["digest"]}
 
 
@@ -107,7 +109,7 @@ def _trial(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> 
     files.write_json(place.unconfirmed, trial)
     try:
         service.watch()
-        place.remember("switch", to=digest, **{"from": current}, who=holder.get("who"))
+        place.remember("switch", to=digest, **{"from": current}, who=holder.get("who"), **sourced.noted(manifest))
         if current:
             service_of(place, place.manifest(current)).stop(place.manifest(current))
         files.link(place.link, f"releases/{digest}")
@@ -157,6 +159,7 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
         return {"changed": False, "to": place.current(), "already": last.get("verb") == "restored"}
     tried, before = place.current(), pending["from"]
     untouched = before is not None and tried == before and service_of(place, place.manifest(before)).running()
+    held: dict[str, str] = {}
     if not untouched and tried:
         service_of(place, place.manifest(tried)).stop(place.manifest(tried), block=block)
     if untouched:
@@ -169,11 +172,12 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
         _outfit(place, manifest, service, judged=False, old=tried)
         if block:
             _free(manifest)
+        held = sourced.noted(manifest)
         service.start(manifest, block=block)
     else:
         _retire(place, pending["to"])
     files.remove(place.unconfirmed)
-    place.remember("restored", to=before, **{"from": pending["to"]}, why=why)
+    place.remember("restored", to=before, **{"from": pending["to"]}, why=why, **held)
     return {"changed": True, "to": before, "from": pending["to"]}
 
 
@@ -211,8 +215,9 @@ def start(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     if service.running() is not None:
         return {"changed": False}
     _outfit(place, manifest, service, judged=False)
+    held = sourced.noted(manifest)
     _cold_start(place, manifest, service)
-    place.remember("start", to=digest)
+    place.remember("start", to=digest, **held)
     return {"changed": True}
 
 

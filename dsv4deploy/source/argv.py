@@ -6,6 +6,7 @@ Where argparse stops at its first error, this goes on, so that all errors are to
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dsv4deploy.model.argv import (
     AmbiguousFlag,
@@ -51,8 +52,7 @@ def parse(
     return Parsed(reader.given, tuple(reader.shadowed), (*errors, *missing))
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(NamedTuple):
     """A word that argparse takes for a flag: what it may mean, and the value behind its `=`."""
 
     spelling: str

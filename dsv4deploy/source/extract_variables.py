@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from dsv4deploy.model.flag import EnvVar
 from dsv4deploy.source.static import Evaluator, Member, Module, Outside, Package, UnresolvedError, Value
@@ -45,7 +44,7 @@ def extract_variables(texts: Mapping[str, str]) -> tuple[EnvVar, ...]:
         found[variable.name] = variable
     for old in _retired(package, module):
         known = found.get(old.name, EnvVar(old.name, registered=False))
-        found[old.name] = replace(known, deprecated=True, replaced_by=old.replaced_by, note=old.note)
+        found[old.name] = known._replace(deprecated=True, replaced_by=old.replaced_by, note=old.note)
     return tuple(found[name] for name in sorted(found))
 
 

@@ -5,8 +5,7 @@ A key that nobody knows is ignored with a note; a value of the wrong type is an 
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,8 +23,7 @@ SCHEMA = "facts/1"
 BESIDE = ("schema", "checkpoint")
 
 
-@dataclass(frozen=True, slots=True)
-class FactsDocument:
+class FactsDocument(NamedTuple):
     """What a facts document says; `checkpoint` if it was made from a model folder."""
 
     facts: Facts

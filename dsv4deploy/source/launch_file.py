@@ -2,7 +2,6 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import replace
 
 from dsv4deploy.model.document import Document
 from dsv4deploy.model.imported import Imported
@@ -64,11 +63,11 @@ def _document(data: bytes, path: str) -> Document:
     wrapped = load(b'{"argv":\n' + data.rstrip() + b"}", path)
     keys = {at: _line_up(place) for at, place in wrapped.keys.items()}
     values = {at: _line_up(place) for at, place in wrapped.values.items()}
-    return replace(wrapped, keys=keys, values=values, lines=wrapped.lines[1:])
+    return wrapped._replace(keys=keys, values=values, lines=wrapped.lines[1:])
 
 
 def _line_up(place: Place) -> Place:
-    return replace(place, line=max(place.line - 1, 1), end_line=max(place.end_line - 1, 1))
+    return place._replace(line=max(place.line - 1, 1), end_line=max(place.end_line - 1, 1))
 
 
 def _text(data: bytes) -> str | None:

@@ -1,8 +1,7 @@
 """From the marks of the YAML readers to places, and from their complaints to words for people."""
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
@@ -41,8 +40,7 @@ _COMPLAINTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(NamedTuple):
     """Places in one text; the readers count lines and columns from 0, a person from 1."""
 
     file: str
@@ -85,14 +83,14 @@ class Marks:
                 break
             else:
                 column = end + 1
-        return replace(place, line=line, column=column)
+        return place._replace(line=line, column=column)
 
     def _without_blank_end(self, place: Place) -> Place:
         """A block scalar ends, for YAML, where the next thing begins; for a reader, with its last line."""
         line = place.end_line if place.end_column > 1 else place.end_line - 1
         while line > place.line and not self.lines[line - 1].strip():
             line -= 1
-        return replace(place, end_line=line, end_column=len(self.lines[line - 1]) + 1)
+        return place._replace(end_line=line, end_column=len(self.lines[line - 1]) + 1)
 
 
 def not_yaml(error: yaml.YAMLError, marks: Marks) -> Diagnostic:

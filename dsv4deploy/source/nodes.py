@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 import yaml
@@ -169,7 +169,7 @@ class Composer:
         if node.is_flow or self._last is None:
             self._last = self.marks.place(event)
         # A block collection ends, for YAML, where the next thing begins; for a reader, with what it holds last.
-        node.place = replace(node.place, end_line=self._last.end_line, end_column=self._last.end_column)
+        node.place = node.place._replace(end_line=self._last.end_line, end_column=self._last.end_column)
         node.size += sum(child.size for child in node.children)
         node.height += max((child.height for child in node.children), default=0)
         if node.size > MAX_NODES:

@@ -5,7 +5,7 @@ Only `true` and `false` are booleans, and whatever different readers read differ
 
 import math
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WORDS: dict[str, bool | None] = {
     "true": True,
@@ -42,8 +42,7 @@ _SURPRISES = (
 _LARGEST = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Surprise:
+class Surprise(NamedTuple):
     """A plain word whose meaning depends on who reads it."""
 
     meaning: str

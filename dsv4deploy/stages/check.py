@@ -1,8 +1,8 @@
 """Asks every rule about one launch: clear, found, or unknown and what would decide it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Related, Report, Unknown, Waived
 from dsv4deploy.model.effective import Effective
@@ -20,8 +20,7 @@ from dsv4deploy.stages.traits import named_type
 MOST_NAMES: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Waiver:
+class Waiver(NamedTuple):
     """A rule that the profile allows: which, why, and until when (`2026-12-31`, the last day on which it counts)."""
 
     rule: str

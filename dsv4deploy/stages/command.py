@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dsv4deploy.model.launch import Launch
-from dsv4deploy.model.profile import Container, Profile
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile.engine import Container
 from dsv4deploy.stages.quoting import shell
 
 if TYPE_CHECKING:

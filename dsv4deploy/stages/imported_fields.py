@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 from dsv4deploy.model.document import KeyPath
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.profile import Env, Profile, Says
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile.section import Env, Says
 from dsv4deploy.stages.launch import USABLE
 
 

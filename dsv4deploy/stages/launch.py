@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -14,7 +14,9 @@ from dsv4deploy.model.flag import Catalogue, Flag
 from dsv4deploy.model.history import History
 from dsv4deploy.model.launch import Launch, Provided, Setting, Variable
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.profile import Engine, Env, Profile, Provides, Says
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile.engine import Engine, Provides
+from dsv4deploy.model.profile.section import Env, Says
 from dsv4deploy.source.argv import parse, spelled
 
 # What stands for a key that no text of ours may hold.
@@ -33,8 +35,7 @@ class Lowered:
     words: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """The words that one field of the profile becomes."""
 
     path: KeyPath

@@ -1,4 +1,7 @@
-"""What is known before any node was asked: facts that the profile itself states, and one document laid over another."""
+"""What is known before any node was asked: facts that the profile itself states, and one document laid over another.
+
+The values were validated where they came from, so that none is validated again here.
+"""
 
 from collections.abc import Mapping
 
@@ -13,7 +16,7 @@ def facts_of(profile: Profile) -> Facts:
     """
     hardware, engine, model = profile.hardware, profile.engine, profile.model
     architectures = (model.architecture,) if model.architecture else model.facts.architectures
-    stated = Facts(
+    stated = Facts.model_construct(
         arch=hardware.arch,
         gpu_name=hardware.gpu,
         gpu_memory_mib=hardware.memory_mib,
@@ -28,8 +31,8 @@ def facts_of(profile: Profile) -> Facts:
 
 def laid_over(base: Facts, over: Facts) -> Facts:
     """The facts of both; where both speak, `over` is right."""
-    model = ModelFacts(**{**_known(base.model), **_known(over.model)})
-    return Facts(**{**_known(base), **_known(over), "model": model})
+    model = base.model.model_copy(update=_known(over.model))
+    return base.model_copy(update={**_known(over), "model": model})
 
 
 def _known(facts: Facts | ModelFacts) -> Mapping[str, object]:

@@ -38,7 +38,10 @@ CACHES = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One template and what its header says: which file it makes, under which condition."""
+    """One template and what its header says: which file it makes, under which condition.
+
+    In `target` and `dest`, `{name}` stands for the name of the profile.
+    """
 
     template: str
     target: str
@@ -79,9 +82,8 @@ def render(
         target = header(name, templates[name])
         if _applies(target.when, profile):
             text = engine.get_template(name).render(context)
-            path = engine.from_string(target.target).render(context)
-            dest = engine.from_string(target.dest).render(context) if target.dest else None
-            artifacts.append(Artifact(path, text.encode(), target.mode, dest))
+            dest = target.dest.format(name=profile.name) if target.dest else None
+            artifacts.append(Artifact(target.target.format(name=profile.name), text.encode(), target.mode, dest))
     for patch in patches:
         artifacts += [Artifact(f"patches/{patch.about.name}/{part.name}", part.data) for part in patch.parts]
     return Bundle(profile.name, tuple(artifacts), _facts(profile, launch, patches), tool)

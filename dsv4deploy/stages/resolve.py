@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related
 from dsv4deploy.model.document import Document, KeyPath, Merged, Sources, Tree, dotted
@@ -43,8 +44,7 @@ def resolve(chain: Sequence[Document], variants: Sequence[str] = (), sets: Seque
     return Merged(ground.tree, ground.keys, ground.values, ground.sources, files, names)
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
+class _Layer(NamedTuple):
     tree: Tree
     keys: Mapping[KeyPath, Place]
     values: Mapping[KeyPath, Place]

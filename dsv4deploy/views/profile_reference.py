@@ -10,7 +10,8 @@ from pydantic.fields import FieldInfo
 from dsv4deploy.model.experiment import Experiment
 from dsv4deploy.model.facts import ModelFacts
 from dsv4deploy.model.patch import About
-from dsv4deploy.model.profile import Env, Profile, Says
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile.section import Env, Says
 from dsv4deploy.source import schema
 
 HEAD = """# Profile

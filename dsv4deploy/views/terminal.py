@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Report, Waived, in_reading_order
 from dsv4deploy.model.document import Sources
@@ -34,16 +34,14 @@ def render(report: Report, sources: Sources, *, color: bool = False, fine: str =
     return "\n\n".join([*blocks, "\n".join(closing)]) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Paint:
+class _Paint(NamedTuple):
     on: bool
 
     def __call__(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """How one diagnostic is printed: texts, colors, and the columns of its line numbers."""
 
     sources: Sources

@@ -1,9 +1,9 @@
 """`validate --engine-python` asks an installed engine too, and answers without it if that one cannot be asked."""
 
 import json
-import os
 from pathlib import Path
 
+import installed
 import pytest
 from engines import engine_at
 
@@ -57,18 +57,16 @@ def test_another_version_than_the_profiles_is_not_held_against_it(
     assert message == "the engine asked is SGLang 0.5.20; this launch is for 0.5.23"
 
 
-@pytest.mark.soak
+@installed.needed
 def test_a_real_engine_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The version in the profile is the one that is installed; a small Llama is a folder with a config."""
-    python = os.environ.get("DSV4DEPLOY_TEST_SGLANG_PYTHON")
-    if python is None:
-        pytest.skip("DSV4DEPLOY_TEST_SGLANG_PYTHON names no Python with SGLang 0.5.23")
+    python = installed.with_stand_ins(tmp_path / "python")
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256, "vocab_size": 320}
     layers = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 512}
     (tmp_path / "config.json").write_text(json.dumps({**config, **layers}), encoding="utf-8")
     path = tmp_path / "profile.yaml"
     path.write_text(PROFILE.replace("/m,", f"{tmp_path},"), encoding="utf-8")
-    assert run(["validate", str(path), "--engine-python", python, "--format", "json"]) == 0
+    assert run(["validate", str(path), "--engine-python", str(python), "--format", "json"]) == 0
     diagnostics = told(capsys)
     assert "engine-disagrees" not in diagnostics
-    assert "settings in effect" in diagnostics["engine-agrees"]["message"]
+    assert diagnostics["engine-agrees"]["message"].startswith("the installed SGLang 0.5.23")

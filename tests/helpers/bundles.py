@@ -38,6 +38,7 @@ def bundle(
     stop_timeout_s: float = 2,
     start_timeout_s: float = 30,
     extra: dict[str, str] | None = None,
+    env_file: str | None = None,
 ) -> Json:
     """Write a bundle into `folder`; returns its manifest. `extra` maps destinations outside the release to texts."""
     argv = ["--host", host, "--port", str(port), *words]
@@ -93,6 +94,7 @@ exec {python} -u {server} {" ".join(argv)}
         "argv": argv,
         "environment": environment,
         "profile": {},
+        "env_file": {"path": env_file, "sha256": None} if env_file else None,
     }
     manifest["digest"] = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from dsv4deploy.flags import history
 from dsv4deploy.model.flag import Catalogue, Flag
-from dsv4deploy.model.profile import Profile, Says
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile.section import Says
 
 VERSIONS = ("0.5.6", "0.5.9", "0.5.12.post1", "0.5.13.post1", "0.5.14", "0.5.17", "0.5.20", "0.5.23")
 # Everything that an argument may hold, with what shells, units and YAML stumble over in front.

@@ -8,11 +8,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import installed
 
 SERVER = Path(__file__).with_name("server.py")
 
@@ -32,8 +34,10 @@ class RealParser:
     `actions` describes every argument as argparse holds it.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
         hello = self._line()
         self.actions: list[dict[str, Any]] = hello["actions"]
         self.failed: dict[str, str] = hello["failed"]
@@ -69,10 +73,10 @@ def real_parser(version: str) -> RealParser:
     return RealParser([sys.executable, "-I", str(SERVER), str(wheel(version))])
 
 
-def installed_parser() -> RealParser | None:
-    """The parser of an SGLang that is installed with all it needs, in the Python that DSV4DEPLOY_TEST_SGLANG_PYTHON names."""
-    python = os.environ.get("DSV4DEPLOY_TEST_SGLANG_PYTHON")
-    return RealParser([python, str(SERVER), "installed"]) if python else None
+def installed_parser() -> RealParser:
+    """The parser of the SGLang that is installed."""
+    environment = {**os.environ, "PYTHONPATH": installed.search_path()}
+    return RealParser([installed.PYTHON, str(SERVER), "installed"], environment)
 
 
 @cache

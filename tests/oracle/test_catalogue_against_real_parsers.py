@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from real_parser import RealParser, installed_parser, real_parser, wheel
+from real_parser import RealParser, real_parser, wheel
 
 from dsv4deploy.flags import history
 from dsv4deploy.model.flag import ABSENT, Catalogue, Flag
@@ -101,14 +101,3 @@ def test_what_is_shipped_is_what_is_read_from_the_wheel(version: str) -> None:
     shipped = history()
     catalogue, _ = extracted(wheel(version))
     assert shipped.at(version) == shipped.dressed(catalogue)
-
-
-@pytest.mark.soak
-def test_the_stand_ins_change_nothing_that_an_installed_engine_says() -> None:
-    parser = installed_parser()
-    if parser is None:
-        pytest.skip("DSV4DEPLOY_TEST_SGLANG_PYTHON names no Python with SGLang")
-    assert parser.version
-    catalogue, _ = extracted(wheel(parser.version))
-    assert differences(parser, catalogue) == []
-    parser.close()

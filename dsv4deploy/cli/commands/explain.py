@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.completing import rule_names
 from dsv4deploy.cli.groups import ShowsByDefault
 
 GROUP = "Knowledge"
@@ -19,7 +20,12 @@ app = typer.Typer(cls=ShowsByDefault)
 @app.command(context_settings={"ignore_unknown_options": True}, hidden=True)
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="RULE|CLASS|FLAG|VARIABLE|KEY", help="What stands in the brackets, or a name.")
+        str,
+        typer.Argument(
+            metavar="RULE|CLASS|FLAG|VARIABLE|KEY",
+            help="What stands in the brackets, or a name.",
+            autocompletion=rule_names,
+        ),
     ],
     rules: Annotated[
         Path | None, typer.Option("--rules", metavar="DIR", help="A team's own rules; ./rules if it is there.")

@@ -1,7 +1,8 @@
 """Memory fit: whether the weights fit, how many tokens the pool holds, and what is left for long prompts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.facts import Facts
@@ -40,8 +41,7 @@ NOT_MODELLED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """The first half of the account: what weights take, what the pool gets and what stays outside."""
 
     free: Interval
@@ -70,7 +70,7 @@ def fit(
         workload: longest prompt and concurrency that the server is meant for.
         measured: what a first start on that node told; it replaces estimates.
     """
-    held = checkpoint if checkpoint is not None else Checkpoint(geometry=shape_of(facts.model))
+    held = checkpoint if checkpoint is not None else Checkpoint.model_construct(geometry=shape_of(facts.model))
     launch = read_launch(version, settings, facts, held.geometry)
     inputs = Inputs(launch, facts, held, measured or Measured(), workload or Workload())
     needs, left_out = _needs(inputs), _left_out(launch)

@@ -1,6 +1,6 @@
 """What the account of one launch is made from."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.checkpoint import Checkpoint, Geometry
 from dsv4deploy.model.facts import Facts
@@ -8,8 +8,7 @@ from dsv4deploy.model.memory import Measured, Workload
 from dsv4deploy.stages.memory.launched import Launched
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """One launch, the card and the model that it runs on, what is wanted of it and what was measured before."""
 
     launch: Launched

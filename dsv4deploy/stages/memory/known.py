@@ -1,9 +1,12 @@
-"""Shapes of published models, for a launch whose model folder is not at hand: from their `config.json`."""
+"""Shapes of published models, for a launch whose model folder is not at hand: from their `config.json`.
+
+They are constructed without a validator, which takes longer to build than the whole account; a test validates them.
+"""
 
 from dsv4deploy.model.checkpoint import Geometry
 from dsv4deploy.model.facts import ModelFacts
 
-V4_FLASH = Geometry(
+V4_FLASH = Geometry.model_construct(
     attention="compressed",
     layers=43,
     hidden_size=4096,
@@ -40,7 +43,7 @@ V4_PRO = V4_FLASH.model_copy(
     }
 )
 # Of V4.1 only what its cache depends on is public: 40 layers, one owner of ratio 1 and three of ratio 2.
-V41_FLASH = Geometry(
+V41_FLASH = Geometry.model_construct(
     attention="compressed",
     layers=40,
     heads=64,
@@ -53,7 +56,7 @@ V41_FLASH = Geometry(
     window=128,
     max_positions=1 << 20,
 )
-V3 = Geometry(
+V3 = Geometry.model_construct(
     attention="mla",
     layers=61,
     dense_layers=3,
@@ -90,6 +93,7 @@ GLM_5 = V32.model_copy(
         "max_positions": 202752,
     }
 )
+UNPUBLISHED = Geometry.model_construct()
 # By model type and the numbers that tell siblings apart.
 PUBLISHED = {
     ("deepseek_v4", 2048): V4_FLASH,
@@ -104,7 +108,7 @@ def shape_of(model: ModelFacts) -> Geometry:
     """The published shape of this model; an empty one if none has its type and expert size."""
     if model.model_type == "deepseek_v41":
         return V41_FLASH
-    shape = PUBLISHED.get((model.model_type or "", model.moe_intermediate_size or 0), Geometry())
+    shape = PUBLISHED.get((model.model_type or "", model.moe_intermediate_size or 0), UNPUBLISHED)
     if model.n_routed_experts not in (None, shape.experts):
-        return Geometry()
+        return UNPUBLISHED
     return shape

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.checkpoint import Geometry
 from dsv4deploy.model.facts import Facts
@@ -20,8 +20,7 @@ DRAFT_TOKENS = 4
 Number = Callable[[str, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
+class Launched(NamedTuple):
     """One launch; sizes of parallelism as the engine resolves them, token counts as given or defaulted.
 
     Attributes:

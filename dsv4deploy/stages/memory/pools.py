@@ -4,7 +4,7 @@ Formulas as read in SGLang 0.5.12 to 0.5.23; every constant that a public log sh
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.checkpoint import Geometry
 from dsv4deploy.model.memory import Interval, Part, Sure, Term, between, exactly
@@ -57,8 +57,7 @@ INDEX_KEY = 132
 EVICTION = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """How one rank's pool is spent: bytes before the first token, then bytes a token.
 
     Attributes:

@@ -1,6 +1,6 @@
 """What the account means for the user: it cannot fit, it may not fit, or how much of what it holds."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.memory import GIB, NOTHING, Account, Interval, Part, Sure, Term, Workload
@@ -13,8 +13,7 @@ MOST_FRACTION = 0.96
 REFUSES = "enforced: the engine measures what the weights leave and stops when it is nothing (SGLang 0.5.12 to 0.5.23)"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The figures of the account that decide, in bytes on one rank."""
 
     free: Interval

@@ -158,3 +158,29 @@ def test_rollback_goes_back_to_what_was_healthy(node: Node, prefix: int | None) 
 def test_without_an_earlier_release_there_is_no_rollback(node: Node) -> None:
     node.apply("one")
     assert node.ask("rollback")["error"]["word"] == "no-release"
+
+
+def test_an_environment_file_that_was_edited_since_the_start_is_drift_until_the_server_is_restarted(node: Node) -> None:
+    settings = node.folder / "nccl.env"
+    settings.write_text("export NCCL_DEBUG=WARN\n", encoding="utf-8")
+    digest = node.apply(env_file=str(settings))
+    assert (node.do("status")["drift"], node.do("status")["running"]["as_written"]) == ([], True)
+    settings.write_text("export NCCL_DEBUG=INFO\n", encoding="utf-8")
+    edited = node.do("status")
+    assert edited["drift"] == [{"path": str(settings), "what": "edited"}]
+    assert edited["running"]["as_written"] is False
+    assert node.do("switch", digest=digest, restart=True)["changed"]
+    assert node.do("wait", limit_s=10)["state"] == "ready"
+    assert (node.do("status")["drift"], node.do("status")["running"]["as_written"]) == ([], True)
+    settings.unlink()
+    assert node.do("status")["drift"] == [{"path": str(settings), "what": "missing"}]
+
+
+def test_a_release_that_comes_back_is_held_to_the_file_with_which_it_came_back(node: Node) -> None:
+    settings = node.folder / "nccl.env"
+    settings.write_text("export NCCL_DEBUG=WARN\n", encoding="utf-8")
+    node.apply("one", env_file=str(settings))
+    settings.write_text("export NCCL_DEBUG=INFO\n", encoding="utf-8")
+    node.do("switch", digest=node.install("two", env_file=str(settings)))
+    node.do("restore")
+    assert (node.flag(), node.do("status")["drift"]) == ("one", [])

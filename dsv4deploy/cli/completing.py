@@ -1,0 +1,26 @@
+"""What the shell offers where a name of ours is wanted."""
+
+import typer
+
+
+def rule_names(incomplete: str) -> list[str]:
+    """The rules that ship and begin so; nothing is loaded but the names of their files."""
+    from dsv4deploy.source.rulebook import SHIPPED
+
+    return sorted(path.stem for path in SHIPPED.glob("*/*.yaml") if path.stem.startswith(incomplete))
+
+
+def variant_names(context: typer.Context, incomplete: str) -> list[str]:
+    """The variants of the profile that stands on the command line; none if it cannot be read."""
+    from dsv4deploy.flow import merged_profile
+    from dsv4deploy.model.diagnostic import Refused
+    from dsv4deploy.model.trouble import Trouble
+    from dsv4deploy.rim.texts import Files
+
+    # While a line is half typed, what stands before the option may not have been given to its parameter yet.
+    profile = context.params.get("profile") or next(iter(context.args), None)
+    try:
+        offered = merged_profile(Files(), str(profile)).variants if profile else ()
+    except (Refused, Trouble):
+        return []
+    return [name for name in offered if name.startswith(incomplete)]
