@@ -75,7 +75,7 @@ def run(
         )
         say(event)
 
-    with _interruptible() as stopping:
+    with interruptible() as stopping:
         played = ansible.play(
             verb,
             options,
@@ -143,7 +143,7 @@ def _short(event: Event) -> dict[str, Any]:
 
 
 @contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
+def interruptible() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C and SIGTERM end the run between two steps instead of in the midst of one."""
     asked: list[int] = []
 

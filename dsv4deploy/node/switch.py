@@ -67,7 +67,7 @@ def strangers(place: Place, manifest: dict[str, Any]) -> dict[int, int | None]:
     running = service.running() if service else None
     own = {one.pid for one in procs.family(running["pid"])} if running else set()
     kept = place.manifest(str(place.current()))["endpoint"].get("ports", []) if running else []
-    held = procs.holders([int(port) for port in manifest["endpoint"].get("ports", [])])
+    held = procs.holders([int(port) for port in manifest["endpoint"].get("ports", [])], own)
     # Who may not look into the process cannot see whose port it is; that it was ours is all there is to go by.
     return {port: pid for port, pid in sorted(held.items()) if pid not in own and not (pid is None and port in kept)}
 

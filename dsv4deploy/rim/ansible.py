@@ -25,6 +25,8 @@ from dsv4deploy.stages.assign import Host
 
 # Without these a connection to a node that vanished hangs for minutes, whatever Ansible's own timeout says.
 _ALIVE = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+# How long it may take until an interrupt is heard.
+_ATTENTION_S = 1
 _GROUPS_ALWAYS = {"all", "ungrouped"}
 
 
@@ -116,7 +118,7 @@ def play(
                 event_handler=hear,
                 cancel_callback=stopping,
                 envvars=_environment(options),
-                settings={"suppress_env_files": True},
+                settings={"suppress_env_files": True, "pexpect_timeout": _ATTENTION_S},
             )
             # Read while the artifacts exist: afterwards ansible-runner waits for them for a minute.
             output = "" if events else result.stdout.read()
