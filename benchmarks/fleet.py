@@ -192,11 +192,17 @@ def script(path: Path, text: str) -> None:
 
 
 def run(*words: str | Path, cwd: Path | None = None) -> None:
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "ANSIBLE_FORKS": FORKS}
-    )
-    if done.returncode:
-        sys.exit(f"{words}: {done.stdout[-3000:]}{done.stderr[-1000:]}")
+    """Run to the end, and take leave of every orphan meanwhile: whoever waits for one to be gone waits for that."""
+    with tempfile.TemporaryFile("w+") as said:
+        environment = {**os.environ, "ANSIBLE_FORKS": FORKS}
+        child = subprocess.Popen(words, stdout=said, stderr=said, cwd=cwd, env=environment)
+        ended = (0, 0)
+        while ended[0] != child.pid:
+            ended = os.wait()
+        child.returncode = os.waitstatus_to_exitcode(ended[1])
+        if child.returncode:
+            said.seek(0)
+            sys.exit(f"{words}: {said.read()[-4000:]}")
 
 
 def main() -> None:

@@ -85,9 +85,12 @@ def play(
     variables: Mapping[str, Any],
     by_node: Mapping[str, Mapping[str, Any]],
     tell: Callable[[Event], None],
+    begin: Callable[[str], None] = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Played:
-    """Run the playbook `name` on `nodes`; `tell` hears of every step at once, and `stopping` is asked whether to end.
+    """Run the playbook `name` on `nodes`, and ask `stopping` whether to end.
+
+    `begin` hears of every node that is worked on, as often as a task begins on it, and `tell` of every step that ended.
 
     `variables` hold for all nodes, `by_node` for single ones.
     """
@@ -96,6 +99,8 @@ def play(
     events: list[Event] = []
 
     def hear(raw: Mapping[str, Any]) -> bool:
+        if raw.get("event") == "runner_on_start":
+            begin(str(raw["event_data"]["host"]))
         for event in _events(raw):
             events.append(event)
             tell(event)
