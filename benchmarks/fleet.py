@@ -1,4 +1,6 @@
-"""What an apply costs a node, against plain Ansible with one task a file: `python benchmarks/fleet.py [NODES]`, as root.
+"""What an apply costs a node, against plain Ansible with one task a file, as root: `python benchmarks/fleet.py [N [M]]`.
+
+N nodes (100 if left out) are applied to, and M of them (all if left out) also by the plain playbook.
 
 All nodes are this machine over local connections, each in a network of its own, so that one profile serves them all,
 with a folder and a rehearsal engine of its own. The plain playbook copies the same script, environment and unit, has
@@ -74,9 +76,10 @@ esac
 class Ground:
     """The folder of one run, and its nodes."""
 
-    def __init__(self, folder: Path, nodes: int) -> None:
+    def __init__(self, folder: Path, nodes: int, plain: int) -> None:
         self.folder, self.tag = folder, f"bench{os.getpid()}-"
         self.nodes = [f"{self.tag}{number:03d}" for number in range(nodes)]
+        self.few = self.nodes[:plain]
 
     def __enter__(self) -> Self:
         (self.folder / "bin").mkdir()
@@ -114,7 +117,7 @@ class Ground:
     def ours(self, label: str, *words: str) -> float:
         """The cost of an apply by the command line: look, plan, and what is to be done."""
         apply = [BIN / "dsv4deploy", "apply", "process.yaml", "-i", "nodes.json", "--yes", "--serial", "100%"]
-        return self._cost(f"dsv4deploy apply, {label}", *apply, "--forks", FORKS, *words)
+        return self._cost(len(self.nodes), f"dsv4deploy apply, {label}", *apply, "--forks", FORKS, *words)
 
     def plain(self, label: str, *words: str) -> float:
         """The cost of the plain playbook with the files of the same profile."""
@@ -122,13 +125,13 @@ class Ground:
         run(BIN / "dsv4deploy", "render", "systemd.yaml", "-o", "rendered", *words, cwd=self.folder)
         script = self.folder / "rendered/serve.sh"
         play = [BIN / "ansible-playbook", "-i", "nodes.json", "plain.yml", "-e", f"bundle={script.parent}"]
-        return self._cost(f"ansible-playbook, {label}", *play)
+        return self._cost(len(self.few), f"ansible-playbook, {label}", *play, "--limit", ",".join(self.few))
 
-    def _cost(self, label: str, *words: str | Path) -> float:
+    def _cost(self, nodes: int, label: str, *words: str | Path) -> float:
         before, began = Spent.now(self.folder), time.monotonic()
         run(*words, cwd=self.folder)
         wall = time.monotonic() - began
-        each = (Spent.now(self.folder).since(before)) / len(self.nodes)
+        each = (Spent.now(self.folder).since(before)) / nodes
         print(f"{label:32} {wall:7.1f} s wall {each:7.3f} CPU s a node", flush=True)
         return each
 
@@ -207,10 +210,10 @@ def run(*words: str | Path, cwd: Path | None = None) -> None:
 
 def main() -> None:
     """Print the table and the two factors."""
-    nodes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    nodes, plain = ([int(word) for word in sys.argv[1:]] * 2)[:2] or (100, 100)
     changed = ("--set", "memory.fraction_static=0.5")
     ctypes.CDLL(None).prctl(_SUBREAPER, 1)
-    with tempfile.TemporaryDirectory() as folder, Ground(Path(folder), nodes) as ground:
+    with tempfile.TemporaryDirectory() as folder, Ground(Path(folder), nodes, plain) as ground:
         ground.ours("first")
         unchanged = ground.ours("unchanged")
         judged = ground.ours("changed", *changed)

@@ -9,6 +9,7 @@ from dsv4deploy.node import release, switch
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment
 from dsv4deploy.node.place import Place
+from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.verbs import Answer
 
@@ -40,7 +41,7 @@ def status(place: Place, document: Answer) -> Answer:
 
 def logs(place: Place, document: Answer) -> Answer:
     """The last lines, or from `mark` on what was written since; then it waits for news, for at most `limit_s` seconds."""
-    service, mark = switch.current_service(place), document.get("mark")
+    service, mark = current_service(place), document.get("mark")
     if service is None:
         raise Trouble("no-release", f"{place.name} has no release on this node", "apply it first")
     since = time.time() - float(document["since_s"]) if document.get("since_s") else None
