@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Forks, Inventory, Limit, Name, ShowAnsible
+from dsv4deploy.cli.fleet_options import Name, Nodes, on_nodes
 
 GROUP = "Observe"
 ORDER = 2
 _USUAL, _ALL = 100, 100_000
 
 
+@on_nodes
 def command(
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    options: Nodes,
     name: Name = None,
-    limit: Limit = None,
     lines: Annotated[
         int | None, typer.Option("-n", "--lines", min=1, help="How many lines of each node; 100, or all with --since.")
     ] = None,
@@ -26,24 +26,10 @@ def command(
         str | None, typer.Option("--since", metavar="SPAN", help="Only what was written since: 30s, 15m, 2h, 1d ago.")
     ] = None,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what is written, until Ctrl-C.")] = False,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
 ) -> int:
     from dsv4deploy.cli import fleet, following, serving
     from dsv4deploy.model.trouble import Exit
 
-    options = fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        extra=ansible_arg,
-        show=ansible,
-    )
     since_s = following.seconds(since) if since else 0
     count = lines or (_ALL if since else _USUAL)
     seen = serving.seen(options)
