@@ -12,13 +12,13 @@ from typing import Any
 
 from dsv4deploy.cli import fleet
 from dsv4deploy.cli.remembering import Memory
+from dsv4deploy.cli.showing import short, shown
 from dsv4deploy.model.event import Event
 from dsv4deploy.model.plan import Plan, Step
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible
 from dsv4deploy.rim.record import Record
 from dsv4deploy.stages.outcome import End, Outcome, code, outcomes
-from dsv4deploy.views.progress import Progress
 
 _LINES_SHOWN = 5
 
@@ -65,26 +65,27 @@ def run(
     remember: Memory | None = None,
 ) -> int:
     """Work on the nodes of `steps`, write down what failed and what ran, and return the exit code."""
-    say = _json_line if as_json else _text_line()
     record = Record(verb)
     record.add({"plan": [asdict(step) for step in steps]})
 
-    def tell(event: Event) -> None:
-        record.add(
-            {"node": event.node, "name": event.name, "step": event.step, "kind": event.kind, "answer": _short(event)}
-        )
-        say(event)
+    with interruptible() as stopping:
+        with shown(steps, stopping, as_json=as_json, raw=options.show) as show:
 
-    with _interruptible() as stopping:
-        played = ansible.play(
-            verb,
-            options,
-            nodes=list(by_node),
-            variables={**variables, "dsv4_holder": fleet.holder(uuid.uuid4().hex, gone)},
-            by_node=by_node,
-            tell=tell,
-            stopping=stopping,
-        )
+            def tell(event: Event) -> None:
+                told = {"node": event.node, "name": event.name, "step": event.step, "kind": event.kind}
+                record.add({**told, "answer": short(event)})
+                show.tell(event)
+
+            played = ansible.play(
+                verb,
+                options,
+                nodes=list(by_node),
+                variables={**variables, "dsv4_holder": fleet.holder(uuid.uuid4().hex, gone)},
+                by_node=by_node,
+                tell=tell,
+                begin=show.begin,
+                stopping=stopping,
+            )
         if stopping():
             record.close()
             raise Trouble(
@@ -118,32 +119,8 @@ def _summary(found: Sequence[Outcome], verb: str, remembered: Sequence[str], *, 
     return "\n".join([*lines, *remembered]) + "\n"
 
 
-def _text_line() -> Callable[[Event], None]:
-    progress = Progress()
-
-    def say(event: Event) -> None:
-        line = progress.line(event)
-        if line is not None:
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
-
-    return say
-
-
-def _json_line(event: Event) -> None:
-    told = {"schema": "event/1", "node": event.node, "name": event.name, "step": event.step, "kind": event.kind}
-    sys.stdout.write(json.dumps({**told, "answer": _short(event)}) + "\n")
-    sys.stdout.flush()
-
-
-def _short(event: Event) -> dict[str, Any]:
-    """The answer without what only Ansible needs, and without the node's whole description."""
-    left_out = {"invocation", "facts", "deployments", "wanted", "schema", "verb", "attempts"}
-    return {key: value for key, value in event.answer.items() if key not in left_out and not key.startswith("_")}
-
-
 @contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
+def interruptible() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C and SIGTERM end the run between two steps instead of in the midst of one."""
     asked: list[int] = []
 

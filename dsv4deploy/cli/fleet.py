@@ -1,7 +1,9 @@
 """Builds what commands on nodes work with: inventory, bundles, observations, plan."""
 
+import getpass
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -85,19 +87,35 @@ def options(
     forks: int = 16,
     become: bool = False,
     ask_become_pass: bool = False,
+    vault_password_file: str | None = None,
+    ask_vault_pass: bool = False,
     extra: Sequence[str] = (),
     show: bool = False,
 ) -> ansible.Options:
-    """What the command line passes to Ansible.
+    """What the command line passes to Ansible; passwords are asked for here, once.
 
     Raises:
-        Trouble: no inventory is named, and there is none where it usually is.
+        Trouble: no inventory is named, and there is none where it usually is; or there is nobody to ask.
     """
     if not inventories and not Path(_USUAL_INVENTORY).exists():
         raise Trouble("no inventory", "name one: -i gpu.ini", Exit.USAGE)
+    vault = ("--vault-password-file", str(Path(vault_password_file).absolute())) if vault_password_file else ()
     return ansible.Options(
-        tuple(inventories) or (_USUAL_INVENTORY,), limit, forks, become, ask_become_pass, tuple(extra), show
+        tuple(inventories) or (_USUAL_INVENTORY,),
+        limit,
+        forks,
+        become or ask_become_pass,
+        (*vault, *extra),
+        show,
+        become_password=_asked_for("sudo password", "--become-password-file") if ask_become_pass else None,
+        vault_password=_asked_for("vault password", "--vault-password-file") if ask_vault_pass else None,
     )
+
+
+def _asked_for(what: str, instead: str) -> str:
+    if not sys.stdin.isatty():
+        raise Trouble(f"the {what} is needed, and there is nobody to ask", f"--ansible-arg={instead}=FILE", Exit.USAGE)
+    return getpass.getpass(f"{what}: ")
 
 
 @contextmanager

@@ -1,10 +1,18 @@
 """Options of the commands that work on nodes, so that they are named and explained once."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+if TYPE_CHECKING:
+    from dsv4deploy.rim.ansible import Options
+
+# What `on_nodes` gives; what talks to Ansible is loaded only when a command runs.
+Nodes: TypeAlias = "Options"
 Inventory = Annotated[
     list[str],
     typer.Option(
@@ -28,10 +36,21 @@ Become = Annotated[bool, typer.Option("--become", "-b", help="Become root on the
 AskBecomePass = Annotated[
     bool, typer.Option("--ask-become-pass", "-K", help="Ask for the password that becoming root needs.")
 ]
+VaultFile = Annotated[
+    str | None,
+    typer.Option(
+        "--vault-password-file", metavar="FILE", help="The password of encrypted variables, as Ansible has it."
+    ),
+]
+AskVaultPass = Annotated[
+    bool, typer.Option("--ask-vault-pass", "-J", help="Ask for the password of encrypted variables.")
+]
 AnsibleWords = Annotated[
     list[str],
     typer.Option(
-        "--ansible-arg", metavar="WORD", help="A further word for ansible-playbook, such as -vvv; repeatable."
+        "--ansible-arg",
+        metavar="WORD",
+        help="A further word for ansible-playbook, such as -vvv or --ssh-common-args=...; repeatable.",
     ),
 ]
 ShowAnsible = Annotated[bool, typer.Option("--ansible", help="Show Ansible's own output.")]
@@ -40,3 +59,47 @@ Serial = Annotated[
     str,
     typer.Option("--serial", metavar="N,N", help="Sizes of the batches, in nodes or percent; the last one repeats."),
 ]
+
+
+def on_nodes(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command on nodes the options that all of them share; it has them as its one argument `options`."""
+    own = [one for one in inspect.signature(command).parameters.values() if one.name != "options"]
+    inventory, limit, *rest = shared = tuple(inspect.signature(_options).parameters.values())
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> int:  # noqa: ANN401 (whatever the command line says)
+        return command(options=_options(**{one.name: given.pop(one.name) for one in shared}), **given)
+
+    front = [one for one in own if one.kind is not one.KEYWORD_ONLY]
+    arranged = [*front, inventory, limit, *own[len(front) :], *rest]
+    # What the framework reads off a function is its signature.
+    with_options.__signature__ = inspect.Signature(arranged, return_annotation=int)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in arranged}
+    return with_options
+
+
+def _options(
+    *,
+    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    limit: Limit = None,
+    forks: Forks = 16,
+    become: Become = False,
+    ask_become_pass: AskBecomePass = False,
+    vault_password_file: VaultFile = None,
+    ask_vault_pass: AskVaultPass = False,
+    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
+    ansible: ShowAnsible = False,
+) -> Nodes:
+    from dsv4deploy.cli import fleet
+
+    return fleet.options(
+        inventory,
+        limit=limit,
+        forks=forks,
+        become=become,
+        ask_become_pass=ask_become_pass,
+        vault_password_file=vault_password_file,
+        ask_vault_pass=ask_vault_pass,
+        extra=ansible_arg,
+        show=ansible,
+    )

@@ -104,6 +104,7 @@ def tail(path: Path, lines: int, skip: int = 0) -> list[str]:
 def text(path: str | Path) -> str:
     """The text of a small file such as those below `/proc`; empty if it cannot be read."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        with open(path, "rb", buffering=0) as source:
+            return source.read().decode("utf-8", "replace")
     except OSError:
         return ""

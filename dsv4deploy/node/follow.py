@@ -140,7 +140,7 @@ class Follower:
         pids = {one.pid for one in procs.family(leader)} if there else set()
         if pids:
             port = int(self.request["port"])
-            held = procs.holders([port])
+            held = procs.holders([port], pids)
             self._listening = port in held
             self.judge.process(now, True, pids=pids, listener=held.get(port), work=read_bytes(pids))
             return

@@ -16,7 +16,7 @@ from dsv4deploy.node.place import Place, places, root_of
 from dsv4deploy.node.preflight import paths_of, preflight
 from dsv4deploy.node.signatures import Catalogue
 from dsv4deploy.node.story import Story
-from dsv4deploy.node.switch import service_of
+from dsv4deploy.node.supervisor import service_of
 
 _STARTS = 3
 _SHOWN = ("name", "digest", "engine", "endpoint", "files", "service", "devices", "argv", "environment")

@@ -11,7 +11,8 @@ from typing import Any
 from dsv4deploy.node import facts, gpus, kernels, model_folder, procs, release
 from dsv4deploy.node.files import digest
 from dsv4deploy.node.place import Place, account
-from dsv4deploy.node.switch import current_service, strangers, told
+from dsv4deploy.node.supervisor import current_service
+from dsv4deploy.node.switch import strangers, told
 from dsv4deploy.node.user import as_user
 
 _MIN_SHM_GIB = 1.0

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
-from dsv4deploy.node import files, procs
+from dsv4deploy.node import files, pages, procs
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.user import become
@@ -144,6 +144,9 @@ class Keeper:
         known = self._known() or {}
         skip = known.get("log_offset", 0) if invocation and invocation == known.get("invocation") else 0
         return files.tail(self.log_file, lines, skip)
+
+    def page(self, lines: int, since: float | None, mark: Any) -> pages.Page:  # noqa: ANN401 (a mark is JSON)
+        return pages.of_file(self.log_file, lines, since, mark)
 
     def watch(self) -> None:
         spawn(self.place, "watch", str(self.place.folder))

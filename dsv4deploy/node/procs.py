@@ -7,8 +7,9 @@ import hashlib
 import os
 import signal
 import time
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Iterable, NamedTuple
 
 from dsv4deploy.node.files import text
 
@@ -109,15 +110,17 @@ def listening() -> dict[int, set[int]]:
     return ports
 
 
-def holders(ports: list[int]) -> dict[int, int | None]:
-    """Those of `ports` that are taken, with the pid of the listener where it may be read."""
+def holders(ports: list[int], likely: Iterable[int] = ()) -> dict[int, int | None]:
+    """Those of `ports` that are taken, with the pid of the listener where it may be read; `likely` pids are asked first."""
     taken = {port: inodes for port, inodes in listening().items() if port in set(ports)}
     if not taken:
         return {}
     owners: dict[int, int | None] = dict.fromkeys(taken)
-    for one in everybody():
-        inodes = set(_sockets(one.pid))
-        owners.update({port: one.pid for port, wanted in taken.items() if wanted & inodes})
+    for pid in chain(likely, (int(name) for name in os.listdir("/proc") if name.isdigit())):
+        if None not in owners.values():
+            break
+        inodes = set(_sockets(pid))
+        owners.update({port: pid for port, wanted in taken.items() if wanted & inodes})
     return owners
 
 

@@ -27,12 +27,13 @@ _RUN = re.compile(
 class Search:
     """Knows a few short pieces (gates) of which every string holds one; where no gate stands, no string can."""
 
-    def __init__(self, finds: tuple[str, ...]) -> None:
-        self._gates = _gates(tuple(dict.fromkeys(finds)))
+    def __init__(self, finds: tuple[str, ...], gates: list[tuple[str, list[str]]] | None = None) -> None:
+        """`gates` are those that were found before for the same strings; finding them takes a while."""
+        self.gates = gates if gates is not None else _gates(tuple(dict.fromkeys(finds)))
 
     def inside(self, text: str) -> Iterator[str]:
         """The strings that stand in `text`."""
-        for gate, finds in self._gates:
+        for gate, finds in self.gates:
             if gate in text:
                 for find in finds:
                     if find in text:

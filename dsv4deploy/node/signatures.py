@@ -9,6 +9,7 @@ A signature is a dictionary (one entry of the compiled catalogue, format `signat
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dsv4deploy.node.search import Search
@@ -19,7 +20,7 @@ class Pattern(NamedTuple):
     """One way in which a signature shows: texts of which one must be there, and a regex that decides."""
 
     finds: tuple[str, ...]
-    match: Any
+    match: str | None
     owner: int
     raised: bool
 
@@ -27,7 +28,7 @@ class Pattern(NamedTuple):
         """The named groups if it holds on what was said, else None."""
         if self.match is None:
             return {} if any(find in said for find in self.finds) else None
-        found = self.match.search(said)
+        found = _regex(self.match).search(said)
         return {name: value for name, value in found.groupdict().items() if value} if found else None
 
 
@@ -45,7 +46,8 @@ class Catalogue:
                     self._by_find.setdefault(find, []).append(pattern)
         self.finds = tuple(self._by_find)
         self.search = Search(
-            (*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS), *JOINED, "Started ")
+            (*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS), *JOINED, "Started "),
+            compiled.get("gates"),
         )
 
     def __getitem__(self, owner: int) -> dict[str, Any]:
@@ -74,5 +76,10 @@ class Catalogue:
 
 def _pattern(line: dict[str, Any], owner: int) -> Pattern:
     finds = (line["find"],) if isinstance(line["find"], str) else tuple(line["find"])
-    match = re.compile(line["match"]) if line.get("match") else None
-    return Pattern(finds, match, owner, bool(line.get("raised")))
+    return Pattern(finds, line.get("match"), owner, bool(line.get("raised")))
+
+
+@lru_cache(maxsize=None)
+def _regex(match: str) -> re.Pattern[str]:
+    """Compiled when a text of the pattern was seen: a start that goes well needs few of hundreds."""
+    return re.compile(match)

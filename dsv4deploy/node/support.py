@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from typing import Any
 
-from dsv4deploy.node import facts, procs, release, switch
+from dsv4deploy.node import facts, procs, release
 from dsv4deploy.node.files import text
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.scrub import scrubbed, scrubbed_tree, secrets_of
+from dsv4deploy.node.supervisor import service_of
 from dsv4deploy.node.trouble import Trouble
 
 _WIDEST = 4000
@@ -38,7 +39,7 @@ def bundle(place: Place, lines: int) -> dict[str, Any]:
     if digest is None:
         raise Trouble("no-release", f"{place.name} has no release on this node", "apply it first")
     manifest = place.manifest(digest)
-    service = switch.service_of(place, manifest)
+    service = service_of(place, manifest)
     running = service.running()
     pid = running["pid"] if running else 0
     environment = procs.environ(pid) if pid else None

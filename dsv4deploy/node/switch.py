@@ -6,35 +6,18 @@ earlier boot, goes back to the release that it names. Every step can be done twi
 
 from __future__ import annotations
 
-import os
 import time
-from typing import Any, Union
+from typing import Any
 
 from dsv4deploy.node import files, gpus, kernels, procs, release, sourced
-from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place
-from dsv4deploy.node.process import Keeper
+from dsv4deploy.node.supervisor import Service, current_service, service_of
 from dsv4deploy.node.systemd import Systemd
 from dsv4deploy.node.trouble import Trouble
 
-Service = Union[Systemd, Keeper]
 _MARGIN_S = 120.0
 _KEEP = 5
 LATE = "not ready within the time that service.timeouts.start_s gives it, so that the node went back by itself"
-
-
-def service_of(place: Place, manifest: dict[str, Any]) -> Service:
-    """The supervisor that the manifest asks for."""
-    if manifest["service"]["supervisor"] == "process":
-        return Keeper(place)
-    if os.geteuid() != 0:
-        raise Trouble("system", "a systemd unit needs root", "use --become, or service: {supervisor: process}")
-    return Systemd(place)
-
-
-def current_service(place: Place) -> Service | None:
-    digest = place.current()
-    return service_of(place, place.manifest(digest)) if digest else None
 
 
 def switch(place: Place, document: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +50,7 @@ def strangers(place: Place, manifest: dict[str, Any]) -> dict[int, int | None]:
     running = service.running() if service else None
     own = {one.pid for one in procs.family(running["pid"])} if running else set()
     kept = place.manifest(str(place.current()))["endpoint"].get("ports", []) if running else []
-    held = procs.holders([int(port) for port in manifest["endpoint"].get("ports", [])])
+    held = procs.holders([int(port) for port in manifest["endpoint"].get("ports", [])], own)
     # Who may not look into the process cannot see whose port it is; that it was ours is all there is to go by.
     return {port: pid for port, pid in sorted(held.items()) if pid not in own and not (pid is None and port in kept)}
 
@@ -195,17 +178,6 @@ def settle(place: Place, *, block: bool = True) -> dict[str, Any]:
     if procs.uptime() > float(pending["deadline"]):
         return restore(place, "nobody confirmed the release in time", block=block)
     return {"changed": False}
-
-
-def abandoned(place: Place) -> str | None:
-    """Why the trial should end now without waiting for its deadline; None if it should go on."""
-    pending = place.pending()
-    if pending is None or pending["boot_id"] != procs.boot_id() or procs.uptime() > float(pending["deadline"]):
-        return "overdue" if pending else None
-    service = current_service(place)
-    if pending["token"] and lease(place) is None and (service is None or service.running() is None):
-        return "the process is gone, and so is whoever started it"
-    return None
 
 
 def start(place: Place, document: dict[str, Any]) -> dict[str, Any]:

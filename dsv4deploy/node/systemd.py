@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dsv4deploy.node import files, procs
+from dsv4deploy.node import files, pages, procs
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.trouble import Trouble
 
@@ -176,6 +176,12 @@ class Systemd:
         chosen = [f"_SYSTEMD_INVOCATION_ID={invocation}"] if invocation else ["--unit", self.unit]
         done = subprocess.run([*words, *chosen], capture_output=True, text=True, errors="replace", check=False)
         return done.stdout.splitlines()
+
+    def page(self, lines: int, since: float | None, mark: Any) -> pages.Page:  # noqa: ANN401 (a mark is JSON)
+        noted = files.read_json(self.place.folder / "started") or {}
+        if noted.get("log"):
+            return pages.of_file(Path(noted["log"]), lines, since, mark)
+        return pages.of_journal(self.unit, lines, since, mark)
 
     def watch(self) -> None:
         """Have the watch run from now on and after every boot, as long as a release is unconfirmed."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
+from typing import Any
 
-from dsv4deploy.node import switch
-from dsv4deploy.node.lock import held
+from dsv4deploy.node.lock import held, lease
 from dsv4deploy.node.place import Place
-from dsv4deploy.node.procs import boot_id
+from dsv4deploy.node.procs import boot_id, uptime
+from dsv4deploy.node.supervisor import current_service
 
 _POLL_S = 1.0
 
@@ -17,18 +19,34 @@ def settle(place: Place) -> int:
     pending = place.pending()
     if pending and pending["boot_id"] != boot_id():
         with held(place, {}):
-            switch.settle(place, block=False)
+            _switch().settle(place, block=False)
     return 0
 
 
 def watch(place: Place) -> int:
     """Wait until the trial is over; end it if it is overdue or nobody is there any more to end it."""
     while place.unconfirmed.exists():
-        why = switch.abandoned(place)
+        why = abandoned(place)
         if why:
             with held(place, {}):
-                if switch.abandoned(place):
-                    switch.restore(place, why)
+                if abandoned(place):
+                    _switch().restore(place, why)
             return 0
         time.sleep(_POLL_S)
     return 0
+
+
+def abandoned(place: Place) -> str | None:
+    """Why the trial should end now without waiting for its deadline; None if it should go on."""
+    pending = place.pending()
+    if pending is None or pending["boot_id"] != boot_id() or uptime() > float(pending["deadline"]):
+        return "overdue" if pending else None
+    service = current_service(place)
+    if pending["token"] and lease(place) is None and (service is None or service.running() is None):
+        return "the process is gone, and so is whoever started it"
+    return None
+
+
+def _switch() -> Any:  # noqa: ANN401 (a module)
+    """Compiled only where a trial ends badly: every start has a watch."""
+    return import_module("dsv4deploy.node.switch")

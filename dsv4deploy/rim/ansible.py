@@ -25,6 +25,8 @@ from dsv4deploy.stages.assign import Host
 
 # Without these a connection to a node that vanished hangs for minutes, whatever Ansible's own timeout says.
 _ALIVE = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+# How long it may take until an interrupt is heard.
+_ATTENTION_S = 1
 _GROUPS_ALWAYS = {"all", "ungrouped"}
 
 
@@ -36,9 +38,10 @@ class Options:
     limit: str | None = None
     forks: int = 16
     become: bool = False
-    ask_become_pass: bool = False
     extra: tuple[str, ...] = ()
     show: bool = False
+    become_password: str | None = field(default=None, repr=False)
+    vault_password: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,9 @@ def hosts(options: Options) -> tuple[Host, ...]:
             )
     words = [_program("ansible-inventory"), "--list", *_named(options)]
     words += ["--limit", options.limit] if options.limit else []
-    vault = [word for word in options.extra if word.startswith("--vault")]
-    done = subprocess.run([*words, *vault], capture_output=True, text=True, check=False, env=_environment(options))
+    with _handed_over("--vault-password-file", options.vault_password) as vault:
+        words += [*_of_vault(options.extra), *vault]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=_environment(options))
     # Ansible warns of an inventory that no plugin can read, and goes on with none.
     if done.returncode or "Unable to parse" in done.stderr:
         raise Trouble(f"Ansible cannot read the inventory: {_last(done.stderr)}")
@@ -83,9 +87,12 @@ def play(
     variables: Mapping[str, Any],
     by_node: Mapping[str, Mapping[str, Any]],
     tell: Callable[[Event], None],
+    begin: Callable[[str], None] = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Played:
-    """Run the playbook `name` on `nodes`; `tell` hears of every step at once, and `stopping` is asked whether to end.
+    """Run the playbook `name` on `nodes`, and ask `stopping` whether to end.
+
+    `begin` hears of every node that is worked on, as often as a task begins on it, and `tell` of every step that ended.
 
     `variables` hold for all nodes, `by_node` for single ones.
     """
@@ -94,6 +101,8 @@ def play(
     events: list[Event] = []
 
     def hear(raw: Mapping[str, Any]) -> bool:
+        if raw.get("event") == "runner_on_start":
+            begin(str(raw["event_data"]["host"]))
         for event in _events(raw):
             events.append(event)
             tell(event)
@@ -103,20 +112,23 @@ def play(
         own, tool = Path(private, "nodes.json"), Path(private, "node.pyz")
         tool.write_bytes(build())
         own.write_text(json.dumps({"all": {"hosts": {node: dict(by_node.get(node, {})) for node in nodes}}}))
-        with _become_password(options) as password:
+        with (
+            _handed_over("--become-password-file", options.become_password) as become,
+            _handed_over("--vault-password-file", options.vault_password) as vault,
+        ):
             result = ansible_runner.run(
                 private_data_dir=private,
                 project_dir=str(playbooks),
                 playbook=f"{name}.yml",
                 inventory=[*_absolute(options), str(own)],
                 extravars={"dsv4_hosts": list(nodes), "dsv4_tool": str(tool), **variables},
-                cmdline=shlex.join([*_become(options), *password, *options.extra]) or None,
+                cmdline=shlex.join([*_become(options), *become, *vault, *options.extra]) or None,
                 forks=options.forks,
                 quiet=not options.show,
                 event_handler=hear,
                 cancel_callback=stopping,
                 envvars=_environment(options),
-                settings={"suppress_env_files": True},
+                settings={"suppress_env_files": True, "pexpect_timeout": _ATTENTION_S},
             )
             # Read while the artifacts exist: afterwards ansible-runner waits for them for a minute.
             output = "" if events else result.stdout.read()
@@ -169,22 +181,26 @@ def _absolute(options: Options) -> list[str]:
 
 
 def _become(options: Options) -> list[str]:
-    return ["--become"] if options.become or options.ask_become_pass else []
+    return ["--become"] if options.become else []
+
+
+def _of_vault(words: Sequence[str]) -> list[str]:
+    """Those of the words for Ansible that say how to read encrypted variables, with their values."""
+    found = [index for index, word in enumerate(words) if word.startswith("--vault")]
+    return [word for index in found for word in words[index : index + (1 if "=" in words[index] else 2)]]
 
 
 @contextlib.contextmanager
-def _become_password(options: Options) -> Iterator[list[str]]:
-    """Hand the password over in memory, so that it stands in no file, argument or environment."""
-    if not options.ask_become_pass:
+def _handed_over(option: str, password: str | None) -> Iterator[list[str]]:
+    """The words that hand a password over in memory, so that it stands in no file, argument or environment."""
+    if password is None:
         yield []
         return
-    import getpass  # noqa: PLC0415 (rarely needed)
-
-    handle = os.memfd_create("become")
+    handle = os.memfd_create("password")
     try:
         os.fchmod(handle, 0o400)  # Ansible would run a password file that can be executed
-        os.write(handle, getpass.getpass("sudo password: ").encode())
-        yield ["--become-password-file", f"/proc/{os.getpid()}/fd/{handle}"]
+        os.write(handle, password.encode())
+        yield [option, f"/proc/{os.getpid()}/fd/{handle}"]
     finally:
         os.close(handle)
 

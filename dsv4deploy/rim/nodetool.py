@@ -5,10 +5,12 @@ import io
 import json
 import zipfile
 from importlib import resources
+from typing import Any
 
+from dsv4deploy.node.signatures import Catalogue
 from dsv4deploy.signatures import catalogue, compiled
 
-_MAIN = b"import sys\n\nfrom dsv4deploy.node.main import main\n\nsys.exit(main())\n"
+_MAIN = "node/archive.py"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -16,8 +18,11 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 def build() -> bytes:
     """The zipapp, ready to be written to `node.pyz` or sent to a node."""
     package = resources.files("dsv4deploy")
-    entries = {"__main__.py": _MAIN, "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes()}
-    entries["dsv4deploy/node/signatures.json"] = json.dumps(compiled(catalogue()), sort_keys=True).encode()
+    entries = {
+        "__main__.py": (package / _MAIN).read_bytes(),
+        "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes(),
+    }
+    entries["dsv4deploy/node/signatures.json"] = json.dumps(_signatures(), sort_keys=True).encode()
     for folder in ("node", "node/checks", "node/verbs"):
         for source in (package / folder).iterdir():
             if source.name.endswith(".py"):
@@ -31,3 +36,9 @@ def build() -> bytes:
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, entries[name])
     return out.getvalue()
+
+
+def _signatures() -> dict[str, Any]:
+    """The compiled signatures with the gates of their search, which no node shall have to find again."""
+    document = compiled(catalogue())
+    return {**document, "gates": Catalogue(document).search.gates}

@@ -46,6 +46,7 @@ def assign(hosts: Sequence[Host], given: str | None, usual: str | None) -> tuple
     grouped = any(_GROUP in host.groups for host in hosts)
     for host in hosts:
         named = _texts(host.variables.get("dsv4_profile"))
+        variants, sets = _texts(host.variables.get("dsv4_variant")), _texts(host.variables.get("dsv4_set"))
         if named and given:
             raise Trouble(
                 f"the inventory assigns {named[0]} to {host.name}, the command line {given}",
@@ -54,8 +55,7 @@ def assign(hosts: Sequence[Host], given: str | None, usual: str | None) -> tuple
             )
         default = given or usual
         if not named and default and (not grouped or _GROUP in host.groups):
-            found.append(Assignment(host.name, default))
-        variants, sets = _texts(host.variables.get("dsv4_variant")), _texts(host.variables.get("dsv4_set"))
+            found.append(Assignment(host.name, default, variants, sets))
         found += [Assignment(host.name, profile, variants, sets, from_inventory=True) for profile in named]
     if not found:
         raise Trouble(

@@ -22,7 +22,7 @@ _NO_PYTHON = 127
 _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last", "only", "capacity",
-    "python", "words",
+    "python", "words", "since_s", "follow",
 }  # fmt: skip
 _CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune",
              "patches-revert"}  # fmt: skip
@@ -33,6 +33,7 @@ class ActionModule(ActionBase):
 
     _supports_check_mode = True
     TRANSFERS_FILES = False
+    _mark: Any = None  # where a log was read to; one action lives through all its retries
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Ask, and answer as Ansible expects it."""
@@ -58,7 +59,11 @@ class ActionModule(ActionBase):
             return {"changed": False, "skipped": True, "state": "ready"}
         if self._task.check_mode and _CHANGING & set(verbs):
             verbs = ["preview"]
-        return _result(self._ask(verbs, request, tool, task_vars or {}))
+        if request.pop("follow", False) and self._mark is not None:
+            request["mark"] = self._mark
+        answer = self._ask(verbs, request, tool, task_vars or {})
+        self._mark = answer.get("mark")
+        return _result(answer)
 
     def _ask(self, verbs: list[str], request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> dict[str, Any]:
         python = self._templar.template(task_vars.get("ansible_python_interpreter") or "python3")

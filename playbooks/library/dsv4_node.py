@@ -46,7 +46,7 @@ options:
     description: For C(wait), confirm a release that is ready.
     type: bool
   limit_s:
-    description: For C(wait), how long one look may last, in seconds.
+    description: For C(wait) and C(logs), how long one look may last, in seconds.
     type: float
   window_s:
     description: For C(switch), when the node goes back by itself, in seconds.
@@ -57,6 +57,12 @@ options:
   lines:
     description: For C(logs) and C(bundle), how many lines.
     type: int
+  since_s:
+    description: For C(logs), only what was written in the last so many seconds.
+    type: float
+  follow:
+    description: For C(logs), whether a retry of the task goes on where the try before it ended.
+    type: bool
   python:
     description: For C(probe), the engine's Python on the node.
     type: path

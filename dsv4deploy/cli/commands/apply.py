@@ -10,30 +10,19 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import (
-    AnsibleWords,
-    AskBecomePass,
-    Become,
-    Forks,
-    Inventory,
-    Limit,
-    OptionalProfile,
-    Serial,
-    ShowAnsible,
-    Yes,
-)
+from dsv4deploy.cli.fleet_options import Nodes, OptionalProfile, Serial, Yes, on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat, Retry, Sets, Variants, Waive
 
 GROUP = "Deploy"
 ORDER = 2
 
 
+@on_nodes
 def command(
     profile: OptionalProfile = None,
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
-    limit: Limit = None,
-    variant: Variants = [],  # noqa: B006 (likewise)
+    options: Nodes,
+    variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
     waive: Waive = [],  # noqa: B006 (likewise)
     retry: Retry = [],  # noqa: B006 (likewise)
@@ -52,11 +41,6 @@ def command(
         str, typer.Option("--undrain", metavar="CMD", help="Command on this machine once it is ready.")
     ] = "",
     keep: Annotated[int, typer.Option("--keep", min=1, help="How many releases a node keeps.")] = 5,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
@@ -69,15 +53,6 @@ def command(
 
     as_json = output_format is Format.JSON
     batches = applying.batches(serial)
-    options = fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        extra=ansible_arg,
-        show=ansible,
-    )
     with fleet.workshop() as folder:
         try:
             ready = (

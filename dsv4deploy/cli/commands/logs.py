@@ -1,49 +1,48 @@
-"""Show the last lines of the log of a deployment on each node.
+"""Show the last lines of the log of a deployment on each node; with -f, go on until Ctrl-C.
 
-Example: dsv4deploy logs -i gpu.ini --limit gpu01 -n 50
+Example: dsv4deploy logs -i gpu.ini -f --since 15m
 """
 
 from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Forks, Inventory, Limit, Name, ShowAnsible
+from dsv4deploy.cli.fleet_options import Name, Nodes, on_nodes
 
 GROUP = "Observe"
 ORDER = 2
+_USUAL, _ALL = 100, 100_000
 
 
+@on_nodes
 def command(
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    options: Nodes,
     name: Name = None,
-    limit: Limit = None,
-    lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="How many lines of each node.")] = 100,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
+    lines: Annotated[
+        int | None, typer.Option("-n", "--lines", min=1, help="How many lines of each node; 100, or all with --since.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="SPAN", help="Only what was written since: 30s, 15m, 2h, 1d ago.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what is written, until Ctrl-C.")] = False,
 ) -> int:
-    from dsv4deploy.cli import fleet, serving
+    from dsv4deploy.cli import fleet, following, serving
     from dsv4deploy.model.trouble import Exit
 
-    options = fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        extra=ansible_arg,
-        show=ansible,
-    )
+    since_s = following.seconds(since) if since else 0
+    count = lines or (_ALL if since else _USUAL)
     seen = serving.seen(options)
     chosen = serving.meant(seen, name)
     nodes = [node for node, _, _ in serving.deployments(seen, chosen)]
-    for node, event in serving.ask(options, nodes, "logs", chosen, dsv4_lines=lines).items():
-        for line in event.answer.get("lines") or [fleet.reason(event)]:
-            print(f"{node}  {line}" if len(nodes) > 1 else line)
     lost = serving.unreachable(seen)
     for line in lost:
         print(line)
+    if follow:
+        return max(following.follow(options, nodes, chosen, count, since_s), Exit.APPLY_FAILED if lost else Exit.FINE)
+    asked = serving.ask(options, nodes, "logs", chosen, dsv4_lines=count, dsv4_since_s=since_s)
+    for node, event in asked.items():
+        following.show(
+            nodes, node, event.answer.get("lines") or ([] if event.answer.get("ok") else [fleet.reason(event)])
+        )
     return Exit.APPLY_FAILED if lost else Exit.FINE

@@ -8,28 +8,19 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import (
-    AnsibleWords,
-    AskBecomePass,
-    Become,
-    Forks,
-    Inventory,
-    Limit,
-    OptionalProfile,
-    ShowAnsible,
-)
+from dsv4deploy.cli.fleet_options import Nodes, OptionalProfile, on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat, Retry, Sets, Variants, Waive
 
 GROUP = "Deploy"
 ORDER = 1
 
 
+@on_nodes
 def command(
     profile: OptionalProfile = None,
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
-    limit: Limit = None,
-    variant: Variants = [],  # noqa: B006 (likewise)
+    options: Nodes,
+    variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
     waive: Waive = [],  # noqa: B006 (likewise)
     retry: Retry = [],  # noqa: B006 (likewise)
@@ -39,11 +30,6 @@ def command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the plan for apply --plan.")
     ] = None,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
@@ -54,15 +40,6 @@ def command(
     from dsv4deploy.rim import plan_file
     from dsv4deploy.views import plan as view
 
-    options = fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        extra=ansible_arg,
-        show=ansible,
-    )
     with fleet.workshop() as folder:
         try:
             ready = fleet.ready(folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry)

@@ -45,9 +45,8 @@ def command(  # noqa: PLR0917 (options, not arguments)
     ask_become_pass: AskBecomePass = False,
     form: OutputFormat = Format.TEXT,
 ) -> int:
-    from dsv4deploy.cli import probing
+    from dsv4deploy.cli import fleet, probing
     from dsv4deploy.model.trouble import Exit, Trouble
-    from dsv4deploy.rim.ansible import Options
 
     if fault and fault not in {"wrong", "hang", "die"}:
         raise Trouble(f"--fault {fault} is none", "--fault wrong, --fault hang or --fault die", Exit.USAGE)
@@ -58,7 +57,7 @@ def command(  # noqa: PLR0917 (options, not arguments)
     words += ["--fault", fault] if fault else []
     if inventory:
         words += ["--kernel", kernel] if kernel else []
-        options = Options(tuple(inventory), limit, become=become, ask_become_pass=ask_become_pass)
+        options = fleet.options(inventory, limit=limit, become=become, ask_become_pass=ask_become_pass)
         answers = probing.on_nodes(options, python, words)
     else:
         answers = {"": probing.here(python, words, kernel)}

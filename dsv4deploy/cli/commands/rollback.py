@@ -7,54 +7,29 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import (
-    AnsibleWords,
-    AskBecomePass,
-    Become,
-    Forks,
-    Inventory,
-    Limit,
-    Name,
-    Serial,
-    ShowAnsible,
-    Yes,
-)
+from dsv4deploy.cli.fleet_options import Name, Nodes, Serial, Yes, on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Deploy"
 ORDER = 3
 
 
+@on_nodes
 def command(
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    options: Nodes,
     name: Name = None,
-    limit: Limit = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="DIGEST", help="The release, or the beginning of its digest.")
     ] = None,
     yes: Yes = False,
     serial: Serial = "1,50%",
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
-    from dsv4deploy.cli import applying, fleet, serving
+    from dsv4deploy.cli import applying, serving
     from dsv4deploy.model.plan import Action, Plan
     from dsv4deploy.model.trouble import Exit
 
-    options = fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        extra=ansible_arg,
-        show=ansible,
-    )
     seen = serving.seen(options)
     chosen = serving.meant(seen, name)
     plan = Plan(serving.steps(seen, chosen, Action.RESTART))

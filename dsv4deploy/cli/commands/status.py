@@ -3,41 +3,27 @@
 Example: dsv4deploy status -i gpu.ini
 """
 
-from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Forks, Inventory, Limit, Name, ShowAnsible
+from dsv4deploy.cli.fleet_options import Name, Nodes, on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Observe"
 ORDER = 1
 
 
+@on_nodes
 def command(
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    options: Nodes,
     name: Name = None,
-    limit: Limit = None,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
     from pathlib import Path
 
-    from dsv4deploy.cli import fleet, house, serving
+    from dsv4deploy.cli import house, serving
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.views import serving as view
 
-    options = fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        extra=ansible_arg,
-        show=ansible,
-    )
     seen = serving.seen(options)
     found, lost = serving.deployments(seen, name), serving.unreachable(seen)
     if output_format is Format.JSON:

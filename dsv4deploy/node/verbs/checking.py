@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dsv4deploy.node import probe as probing
-from dsv4deploy.node import support, switch
+from dsv4deploy.node import support
 from dsv4deploy.node.checks import every
 from dsv4deploy.node.place import Place
+from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.verbs import CHECKED_LINES, Answer
 
@@ -14,7 +15,7 @@ _TOLD = ("name", "digest", "engine", "model", "argv", "profile")
 
 def check(place: Place, document: Answer) -> Answer:
     """Ask the running server whether it is healthy; nothing is changed, and nothing waits for a lock."""
-    service, digest = switch.current_service(place), place.current()
+    service, digest = current_service(place), place.current()
     running = service.running() if service else None
     if service is None or digest is None or running is None:
         raise Trouble("no-release", f"{place.name} does not run here", "start it first")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsv4deploy.node import switch
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.place import Place
+from dsv4deploy.node.supervisor import Service, service_of
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.verbs import CHECKED_LINES, Answer
 from dsv4deploy.node.wait import wait as judged
@@ -19,7 +20,7 @@ def wait(place: Place, document: Answer) -> Answer:
     if document.get("digest") not in (None, digest):
         return {"changed": False, "digest": digest, "state": "failed", "class": None, "why": switch.LATE, "lines": []}
     manifest = place.manifest(digest)
-    service = switch.service_of(place, manifest)
+    service = service_of(place, manifest)
     found = judged(place, service, manifest, float(document.get("limit_s") or 10))
     if found["state"] == "ready" and document.get("confirm"):
         found.update(_gated(service, manifest) or {})
@@ -36,7 +37,7 @@ def wait(place: Place, document: Answer) -> Answer:
     return answer
 
 
-def _gated(service: switch.Service, manifest: Answer) -> Answer | None:
+def _gated(service: Service, manifest: Answer) -> Answer | None:
     """How a start fails that is ready and does not hold what the profile's `health.gate` asks; None if it does."""
     running = service.running()
     if running is None or not ((manifest.get("profile") or {}).get("health") or {}).get("gate"):

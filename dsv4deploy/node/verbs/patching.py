@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Callable
 
-from dsv4deploy.node import kernels, switch
+from dsv4deploy.node import kernels
 from dsv4deploy.node.checks import patches
 from dsv4deploy.node.checks.every import asked_of
 from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.place import Place
+from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.verbs import CHECKED_LINES, Answer
 
@@ -30,7 +31,7 @@ def _asked(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], A
 def patches_verify(place: Place, document: Answer) -> Answer:
     """What the interpreter imports; if the release runs, also what its log and its own account show."""
     answer = _asked(kernels.verify)(place, document)
-    service = switch.current_service(place)
+    service = current_service(place)
     running = service.running() if service else None
     if service is None or running is None or answer["digest"] != place.current():
         return answer
@@ -43,7 +44,7 @@ def patches_verify(place: Place, document: Answer) -> Answer:
 def patches_revert(place: Place, document: Answer) -> Answer:
     """Undo the patches of a stopped release."""
     with held(place, document):
-        service = switch.current_service(place)
+        service = current_service(place)
         if service is not None and service.running() is not None:
             raise Trouble("wont-stop", f"{place.name} runs its patched code", "stop it first, or roll back")
         answer = _asked(kernels.revert)(place, document)

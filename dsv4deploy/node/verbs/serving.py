@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import Callable
 
 from dsv4deploy.node import release, switch
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment
 from dsv4deploy.node.place import Place
+from dsv4deploy.node.supervisor import current_service
+from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.verbs import Answer
+
+_POLL_S = 1.0
 
 
 def _alone(act: Callable[[Place, Answer], Answer]) -> Callable[[Place, Answer], Answer]:
@@ -35,8 +40,17 @@ def status(place: Place, document: Answer) -> Answer:
 
 
 def logs(place: Place, document: Answer) -> Answer:
-    service = switch.current_service(place)
-    return {"changed": False, "lines": service.log(int(document.get("lines") or 100)) if service else []}
+    """The last lines, or from `mark` on what was written since; then it waits for news, for at most `limit_s` seconds."""
+    service, mark = current_service(place), document.get("mark")
+    if service is None:
+        raise Trouble("no-release", f"{place.name} has no release on this node", "apply it first")
+    since = time.time() - float(document["since_s"]) if document.get("since_s") else None
+    lines, end = int(document.get("lines") or 100), time.monotonic() + float(document.get("limit_s") or 0)
+    page = service.page(lines, since, mark)
+    while not page.lines and time.monotonic() < end:
+        time.sleep(_POLL_S)
+        page = service.page(lines, since, mark)
+    return {"changed": False, "lines": page.lines, "mark": page.mark}
 
 
 start = _alone(switch.start)

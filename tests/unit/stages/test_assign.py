@@ -28,9 +28,12 @@ def test_assignments(hosts: list[Host], given: str | None, usual: str | None, fo
     assert [(one.node, one.profile) for one in assign(hosts, given, usual)] == found
 
 
-def test_variants_and_values_come_with_the_inventorys_profile() -> None:
-    (one,) = assign([host("a", dsv4_profile="x.yaml", dsv4_variant="big", dsv4_set=["a=1", "b=2"])], None, None)
-    assert (one.variants, one.sets, one.from_inventory) == (("big",), ("a=1", "b=2"), True)
+@pytest.mark.parametrize("named", [True, False])
+def test_variants_and_values_of_the_inventory_hold_whoever_names_the_profile(named: bool) -> None:
+    profile = {"dsv4_profile": "x.yaml"} if named else {}
+    node = host("a", dsv4_variant="big", dsv4_set=["a=1", "b=2"], **profile)
+    (one,) = assign([node], None if named else "x.yaml", None)
+    assert (one.profile, one.variants, one.sets, one.from_inventory) == ("x.yaml", ("big",), ("a=1", "b=2"), named)
 
 
 @pytest.mark.parametrize(
