@@ -7,7 +7,7 @@ import pytest
 import toys
 from house import bundle_of, looked, text_of
 
-from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 
 ENGINE = Path("/opt/sglang/venv")
 
@@ -78,6 +78,31 @@ def test_a_toggle_that_nothing_reads_is_an_error(tmp_path: Path) -> None:
     assert not seen(tmp_path, sets=("engine.build=ours", build))
     assert not seen(tmp_path, "mma", sets=("kernels.toggles.SGLANG_ENABLE_JIT_DEEPGEMM=0",))
     assert seen(tmp_path, "mma", sets=("kernels.toggles.SGLANG_NO_SUCH_THING=1",))[0].rule == "toggle-not-read"
+
+
+@pytest.mark.parametrize(
+    ("more", "sets", "variants", "rule"),
+    [
+        ("  toggles: {SGLANG_MY_KERNEL: 0}\n", (), (), "toggle-not-read"),
+        ("  toggles: {MY_KERNEL: 1}\n", (), (), "toggle-not-read"),
+        ("env: {SGLANG_MY_KERNEL: 1}\n", (), (), "toggle-not-read"),
+        ("env: {SGLANG_MY_KERNEL: 1}\n", ("engine.build=ours",), (), "unknown-variable"),
+        ("", ("kernels.toggles.SGLANG_MY_KERNEL=1",), (), "toggle-not-read"),
+        ("", ("env.SGLANG_MY_KERNEL=1",), (), "toggle-not-read"),
+        ("variants: {on: {set: {kernels.toggles.MY_KERNEL: 1}}}\n", (), ("on",), "toggle-not-read"),
+        ("args: {my-kernel: true}\n", (), (), "unknown-flag"),
+        ("nccl: {env: {MY_KERNEL: 1}}\n", (), (), "invalid-key"),
+    ],
+)
+def test_a_toggle_is_seen_wherever_it_is_written(
+    more: str, sets: tuple[str, ...], variants: tuple[str, ...], rule: str
+) -> None:
+    profile = f"name: a\nengine: {{version: 0.5.23, venv: /opt/venv}}\nmodel: {{path: /m}}\nkernels:\n  attention: fa3\n{more}"
+    try:
+        found = looked(profile, *sets, variants=variants).report.diagnostics
+    except Refused as refused:
+        found = refused.diagnostics
+    assert rule in {one.rule for one in found}
 
 
 def test_what_a_patch_provides_silences_stock_rules_on_that_value_alone(tmp_path: Path) -> None:
