@@ -167,6 +167,17 @@ def test_what_cannot_be_mounted_is_told(patch: str, reason: str, tmp_path: Path)
     assert reason in found[0]
 
 
+def test_nothing_is_patched_in_place_in_a_container(tmp_path: Path) -> None:
+    toys.overlay(tmp_path)
+    toys.tuning(tmp_path)
+    path = toys.profile(tmp_path, ENGINE, "mma", "tables", more="  in_place: true\n")
+    path.write_text(path.read_text().replace(f", venv: {ENGINE}", ""))
+    report = looked(path, IMAGE % ", packages: {sglang: /sgl/python/sglang}").report
+    (found,) = [one for one in report.diagnostics if one.rule == "patch-in-container"]
+    assert found.place
+    assert found.place.line == 8
+
+
 def test_a_patch_is_named_or_given_as_a_path(tmp_path: Path) -> None:
     folder = toys.overlay(tmp_path)
     folder.rename(tmp_path / "mma")
