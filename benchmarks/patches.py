@@ -1,6 +1,7 @@
-"""How long a patched package of 1,000 files takes: laid, laid again, verified; CPU seconds of this process.
+"""How long a patched package takes, and how much room: laid, laid again, verified; CPU seconds of this process.
 
-python benchmarks/patches.py [FILES]
+python benchmarks/patches.py [FILES]                    a made-up package of so many files, 1,000 if left out
+python benchmarks/patches.py VENV/bin/python sglang     a package that is installed there
 """
 
 import hashlib
@@ -18,17 +19,30 @@ BYTES = 20_000
 
 
 def main() -> None:
-    """Make a package of so many files, patch one of them, and time."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    with tempfile.TemporaryDirectory() as name:
+    """Patch one file of a package, and time."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         folder = Path(name)
-        python = environment(folder / "venv", count)
-        release, manifest = bundle(folder / "release", python)
-        timed(f"lay {count} files", lambda: kernels.install(release, manifest))
+        if len(sys.argv) > 2:  # noqa: PLR2004 (a Python and a package)
+            python, package = Path(sys.argv[1]), sys.argv[2]
+        else:
+            python, package = environment(folder / "venv", int((sys.argv[1:] or ["1000"])[0])), "toy"
+        release, manifest = bundle(folder / "release", python, package)
+        timed("lay", lambda: kernels.install(release, manifest))
+        told(kernels.install(release, manifest)["packages"][0], release / "shadow")
         before = stamps(release)
         timed("lay again", lambda: kernels.install(release, manifest))
         print(f"files touched by laying again: {sum(before[path] != now for path, now in stamps(release).items())}")
-        timed(f"verify {count} files", lambda: kernels.status(release, manifest))
+        timed("verify", lambda: kernels.status(release, manifest))
+
+
+def told(package: dict[str, object], shadow: Path) -> None:
+    """Tell files and room: names of a package are free, what is not linked elsewhere too takes blocks."""
+    found = list(shadow.rglob("*"))
+    whole = sum(one.lstat().st_blocks for one in found if one.is_file()) * 512
+    own = sum(one.lstat().st_blocks for one in found if one.is_dir() or one.lstat().st_nlink == 1) * 512
+    print(
+        f"{package['files']} files {package['how']}, {whole / 2**20:.0f} MiB of which {own / 2**20:.1f} MiB are its own"
+    )
 
 
 def environment(folder: Path, count: int) -> Path:
@@ -42,17 +56,17 @@ def environment(folder: Path, count: int) -> Path:
     return folder / "bin/python"
 
 
-def bundle(release: Path, python: Path) -> tuple[Path, dict[str, object]]:
-    """A release with one patch of one file."""
+def bundle(release: Path, python: Path, package: str) -> tuple[Path, dict[str, object]]:
+    """A release with one patch that adds one file."""
     data = b"# patched\n"
-    part = release / "patches/one/files/m0.py"
+    part = release / "patches/one/files/added.py"
     part.parent.mkdir(parents=True)
     part.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
     entry = {
-        "name": "one", "digest": digest, "kind": "overlay", "package": "toy", "distribution": "toy", "versions": None,
+        "name": "one", "digest": digest, "kind": "overlay", "package": package, "distribution": package, "versions": None,
         "python": None, "requires": {}, "arch": [], "before": {}, "fuzz": 0, "toggle": None,
-        "parts": [{"name": "files/m0.py", "target": "m0.py", "sha256": digest}],
+        "parts": [{"name": "files/added.py", "target": "added.py", "sha256": digest}],
     }  # fmt: skip
     return release, json.loads(json.dumps({"name": "toy", "engine": {"python": str(python)}, "patches": [entry]}))
 

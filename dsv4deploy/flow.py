@@ -246,7 +246,7 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
         *start.lowered.diagnostics,
         *flag_diagnostics(start.lowered.errors, catalogue, history),
         *setting_diagnostics(launch, catalogue),
-        *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided),
+        *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided, stock=not launch.build),
         *report.diagnostics,
     )
     return settled, replace(report, diagnostics=told), memory

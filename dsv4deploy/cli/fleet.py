@@ -353,7 +353,7 @@ def _decided(step: Step, asked: Asked, first: Looked, looked: Looked) -> Step:
         return replace(step, action=Action.REFUSE, changes=tuple(Change(one.rule, one.message) for one in errors))
     before = last_success(looked.candidate, MarkFiles().successes(asked.path))
     ran = [f"this exact configuration ran on this stack on {before.at[:10]} ({before.node})"] if before else []
-    return _refused_by_marks(replace(step, notes=tuple(ran)), looked)
+    return _refused_by_marks(replace(step, notes=(*step.notes, *ran)), looked)
 
 
 def _news(before: Looked, now: Looked) -> Iterable[str]:

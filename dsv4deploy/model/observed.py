@@ -102,13 +102,27 @@ class ModelFolder(Answer):
     strange: tuple[str, ...] = ()
 
 
+class Laying(Answer):
+    """What laying the patches of one package will take: `how` is `linked`, `copied`, `unpacked` or `in place`.
+
+    `files` and `bytes` are those of the package, `seconds` what its last copy there took; None where it is not known.
+    """
+
+    name: str
+    how: str
+    files: int | None = None
+    bytes: int | None = None
+    seconds: float | None = None
+
+
 class Against(Answer):
-    """What a node says to a bundle that is wanted there: facts of engine and model, and what stands in the way."""
+    """What a node says to a bundle that is wanted: facts of engine and model, what stands in the way, its patches."""
 
     engine: Mapping[str, Any] = Field(default_factory=dict)
     model: ModelFolder | None = None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    patches: tuple[Laying, ...] = ()
 
 
 class Observation(Answer):

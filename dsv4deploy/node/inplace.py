@@ -30,9 +30,7 @@ def apply(patches: PatchSet, owner: str) -> dict[str, Any]:
         Trouble: it is patched for somebody else with another set, the patches do not fit, or it cannot be written;
             the venv is then as it was.
     """
-    for entry in patches.entries:
-        if entry["kind"] == "wheel":
-            raise Trouble("patch-misfit", f"patch {entry['name']}: a wheel is never laid into a venv", "use the shadow")
+    _refuse_wheels(patches)
     prefix = _prefix(patches.python)
     with _alone(prefix):
         recover(prefix)
@@ -40,16 +38,42 @@ def apply(patches: PatchSet, owner: str) -> dict[str, Any]:
         if journal and journal["digest"] == patches.digest and not overwritten(journal):
             return {"changed": _own(prefix, journal, owner)}
         if journal:
-            others = [one for one in journal["owners"] if one != owner]
-            if others:
-                raise Trouble(
-                    "patch-shared",
-                    f"{prefix} is patched in place for {', '.join(others)} with another set of patches",
-                    "give each its own venv, or leave `kernels.in_place` out",
-                )
+            _refuse_shared(prefix, journal, patches, owner)
             _undo(prefix, journal)
         _transact(prefix, patches, owner)
         return {"changed": True}
+
+
+def foresee(patches: PatchSet, owner: str, folders: list[Path]) -> None:
+    """See that `apply` could work on the packages in `folders`, before anything is stopped for it.
+
+    Raises:
+        Trouble: a wheel is among the patches, somebody else uses the venv otherwise, or it cannot be written.
+    """
+    _refuse_wheels(patches)
+    prefix = _prefix(patches.python)
+    _refuse_shared(prefix, read(prefix), patches, owner)
+    for folder in (prefix, *folders):
+        if not os.access(str(folder), os.W_OK):
+            remedy = "apply as its owner, or leave `kernels.in_place` out: a copy needs no right to write there"
+            raise Trouble("system", f"{folder} cannot be written, and patches go there", remedy)
+
+
+def _refuse_wheels(patches: PatchSet) -> None:
+    for entry in patches.entries:
+        if entry["kind"] == "wheel":
+            told = f"patch {entry['name']}: a wheel is never laid into a venv"
+            raise Trouble("patch-misfit", told, "leave `kernels.in_place` out")
+
+
+def _refuse_shared(prefix: Path, journal: dict[str, Any] | None, patches: PatchSet, owner: str) -> None:
+    others = [one for one in journal["owners"] if one != owner] if journal else []
+    if journal and others and journal["digest"] != patches.digest:
+        raise Trouble(
+            "patch-shared",
+            f"{prefix} is patched in place for {', '.join(others)} with another set of patches",
+            "give each its own venv, or leave `kernels.in_place` out",
+        )
 
 
 def revert(prefix: Path, owner: str | None = None) -> dict[str, Any]:

@@ -111,20 +111,28 @@ def runs(release: Path, manifest: dict[str, Any], answer: dict[str, Any], pid: i
     return bool(answer["fine"]) and mark.stat().st_mtime <= started + _CLOCK_S
 
 
-def problems(manifest: dict[str, Any], release: Path) -> list[str]:
-    """Why the patches do not fit what is installed, as far as that can be told before their files are here."""
+def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
+    """What laying the patches will take, for each package, as far as that can be told before their files are here.
+
+    `how` is `linked`, `copied` or `unpacked`, as `shadow.lay` will say it, or `in place`; `files` and `bytes` are those
+    of the package.
+
+    Raises:
+        Trouble: the patches do not fit what is installed, or cannot be laid there.
+    """
     patches = patchset(manifest, release)
     if patches is None:
         return []
-    try:
-        venv = patches.venv()
-        # What is patched in place already is judged against its originals, once they are back.
-        patched = in_place(manifest) and inplace.read(inplace.prefix_of(patches.python))
-        for entry in [] if patched else patches.entries:
-            expected(entry, venv.packages[entry["package"]].folder)
-    except Trouble as trouble:
-        return [trouble.message]
-    return []
+    venv = patches.venv()
+    folders = {name: package.folder for name, package in venv.packages.items()}
+    # What is patched in place already is judged against its originals, once they are back.
+    patched = in_place(manifest) and inplace.read(inplace.prefix_of(patches.python))
+    for entry in [] if patched else patches.entries:
+        expected(entry, folders[entry["package"]])
+    if not in_place(manifest):
+        return shadow.foresee(patches, folders)
+    inplace.foresee(patches, manifest["name"], list(folders.values()))
+    return [{"name": name, "how": "in place"} for name in folders]
 
 
 def in_place(manifest: dict[str, Any]) -> bool:

@@ -60,6 +60,7 @@ def _wanted(place: Place, manifest: dict[str, Any], document: dict[str, Any]) ->
         "problems": found["problems"],
         "warnings": found["warnings"],
         "model": found["model"],
+        "patches": found["patches"],
     }
 
 

@@ -13,6 +13,7 @@ from dsv4deploy.node.files import digest
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.switch import strangers, told
+from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.user import as_user
 
 _MIN_SHM_GIB = 1.0
@@ -22,11 +23,11 @@ def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     """Look at everything the release of `manifest` needs.
 
     Answers `problems` (nothing is done while there are any) and `warnings`: each `{check, message, remedy}`; and
-    `model`: what the model folder tells, None if it tells nothing.
+    `model`: what the model folder tells, None if it tells nothing; `patches`: what laying them will take.
     """
     manifest = document["manifest"]
-    problems: list[dict[str, str]] = []
-    for look in (_user, _supervisor, _ports, _cards, _engine, _patches, _folder):
+    patches, problems = _patches(place, manifest)
+    for look in (_user, _supervisor, _ports, _cards, _engine, _folder):
         problems += look(place, manifest)
     seen: dict[str, Any] = {"problems": [], "model": None}
     if not any(one["check"] == "user" for one in problems):
@@ -34,7 +35,8 @@ def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     problems += seen["problems"]
     if not document.get("take_over"):
         problems += _foreign(manifest)
-    return {"changed": False, "problems": problems, "warnings": _warnings(manifest), "model": seen["model"]}
+    told = {"problems": problems, "warnings": _warnings(manifest), "model": seen["model"], "patches": patches}
+    return {"changed": False, **told}
 
 
 def _problem(check: str, message: str, remedy: str = "") -> list[dict[str, str]]:
@@ -130,12 +132,15 @@ def _engine(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     return []
 
 
-def _patches(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
+def _patches(place: Place, manifest: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """What laying the patches will take, and what stands in the way of it."""
     python = manifest["engine"].get("python")
     if not python or not os.path.exists(python):
-        return []
-    found = kernels.problems(manifest, place.release(manifest["digest"]))
-    return [one for told in found for one in _problem("patches", told, "see `fits` in its patch.yaml")]
+        return [], []
+    try:
+        return kernels.foresee(manifest, place.release(manifest["digest"])), []
+    except Trouble as trouble:
+        return [], _problem("patches", trouble.message, trouble.remedy or "see `fits` in its patch.yaml")
 
 
 def _folder(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:

@@ -17,9 +17,10 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 from dsv4deploy.node import files, wheel
+from dsv4deploy.node.files import text
 from dsv4deploy.node.front import SITECUSTOMIZE
 from dsv4deploy.node.patchset import PatchSet, Written, archs, patchset, room, runs_on, unlike_record, written
 from dsv4deploy.node.trouble import Trouble
@@ -67,6 +68,38 @@ def lay(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
             raise
         _put(release, fresh)
         return {"changed": True, "packages": state["packages"]}
+
+
+def foresee(patches: PatchSet, folders: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """For each package in `folders` how its copy will be made; nothing if the release has one.
+
+    `files` and `bytes` are those that the package has now, `seconds` what its last copy here took, or None.
+    """
+    if (patches.release / NAME / STATE).exists():
+        return []
+    unpacked = {entry["package"] for entry in patches.entries if entry["kind"] == "wheel"}
+    found: list[dict[str, Any]] = [{"name": name, "how": "unpacked"} for name in sorted(unpacked)]
+    for name, folder in folders.items():
+        if name not in unpacked:
+            seen = [os.lstat(str(folder / path)) for path in walk(folder)]
+            how = "linked" if _linkable(folder, patches.release) else "copied"
+            size = {"files": len(seen), "bytes": sum(one.st_size for one in seen)}
+            found.append({"name": name, "how": how, **size, "seconds": _last_seconds(patches.release, name, how)})
+    return found
+
+
+def _last_seconds(release: Path, package: str, how: str) -> float | None:
+    states = sorted(release.parent.glob(f"*/{NAME}/{STATE}"), key=lambda one: one.stat().st_mtime)
+    copies = [one for state in states for one in (files.read_json(state) or {}).get("packages", [])]
+    known = [one["seconds"] for one in copies if (one["name"], one["how"]) == (package, how)]
+    return known[-1] if known else None
+
+
+def _linkable(folder: Path, release: Path) -> bool:
+    """Whether hard links of the files in `folder` can stand in a release: one file system, and files of our own."""
+    there = next(one for one in release.parents if one.exists())
+    own = os.geteuid() in (0, folder.stat().st_uid) or text("/proc/sys/fs/protected_hardlinks").strip() == "0"
+    return own and folder.stat().st_dev == there.stat().st_dev
 
 
 def remove(release: Path) -> bool:

@@ -194,12 +194,22 @@ class _Judging:
         if container is None:
             return
         about = patch.about
+        if self.profile.kernels.in_place and index == min(self.reads):
+            self._tell(
+                "patch-in-container",
+                "nothing is patched in place in a container: what is changed there is gone with it",
+                self.merged.place(("kernels", "in_place")),
+                "not possible in a container",
+                effect="the patches would be mounted over the image all the same",
+                remedy="remove in_place: the files are mounted over those of the image",
+            )
         if about.kind in {"diff", "wheel"}:
             self._tell(
                 "patch-in-container",
                 f"{about.name} is of kind {about.kind}, which cannot be mounted over the files of an image",
                 self.place(index),
                 "not possible in a container",
+                effect="the engine would run without it",
                 remedy="make it an overlay of whole files, or build it into the image",
             )
         elif about.fits.package not in container.packages:
@@ -208,6 +218,7 @@ class _Judging:
                 f"where is {about.fits.package} in the image? {about.name} is mounted over its files",
                 self.merged.place(("engine", "container")),
                 "says no folder for it",
+                effect="the engine would run without it",
                 remedy=f"packages: {{{about.fits.package}: /folder/of/it/in/the/image}}",
             )
 

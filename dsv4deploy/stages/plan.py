@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dsv4deploy.model.observed import Against, Deployment, Observation
+from dsv4deploy.model.observed import Against, Deployment, Laying, Observation
 from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
 
 
@@ -26,6 +26,7 @@ def _step(wanted: Wanted, seen: Observation | str, gone: frozenset[str]) -> Step
     has = seen.deployments.get(wanted.name, Deployment())
     against = seen.wanted.get(wanted.name, Against())
     action, changes = _decided(wanted, has, against, gone)
+    laying = against.patches if action in {Action.FIRST, Action.RESTART, Action.START} else ()
     return Step(
         wanted.node,
         wanted.name,
@@ -35,7 +36,20 @@ def _step(wanted: Wanted, seen: Observation | str, gone: frozenset[str]) -> Step
         has.current,
         has.start_seconds[-1] if has.start_seconds else None,
         tuple(one.message for one in against.warnings),
+        tuple(map(_laying, laying)),
     )
+
+
+def _laying(package: Laying) -> str:
+    """What becomes of a package that patches change, and what that takes."""
+    if package.how == "in place":
+        return f"patches change {package.name} in the venv itself"
+    if package.how == "unpacked":
+        return f"patches bring another {package.name}, from a wheel"
+    size = f"{package.files:,} files, {(package.bytes or 0) / 2**20:.0f} MiB"
+    room = "by hard links, which take no room" if package.how == "linked" else "file by file, which takes that room"
+    last = f"; the last one took {package.seconds:.0f} s" if package.seconds is not None else ""
+    return f"patches go over a copy of {package.name} ({size}) {room}{last}"
 
 
 def _decided(

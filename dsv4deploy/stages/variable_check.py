@@ -22,12 +22,18 @@ NOT_READ = "nobody reads it, so that it has no effect, and nothing says so"
 
 
 def variable_diagnostics(
-    variables: Iterable[Variable], catalogue: Catalogue, history: History, provided: Iterable[Provided] = ()
+    variables: Iterable[Variable],
+    catalogue: Catalogue,
+    history: History,
+    provided: Iterable[Provided] = (),
+    *,
+    stock: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """One diagnostic for each variable that is not read, or not as it is meant.
 
     A variable that a patch or a build provides is read by that, whatever the release knows. A kernel toggle that
-    nothing reads is an error: whoever writes one believes that another kernel runs.
+    nothing reads is an error: whoever writes one believes that another kernel runs. Where the profile says that the
+    engine is `stock`, every variable of the engine's own kind is such a toggle, wherever it is written.
     """
     own = {each.env for each in provided if each.env}
     found = []
@@ -39,8 +45,15 @@ def variable_diagnostics(
         if error is not None:
             told = _diagnostic(error, variable, catalogue, history)
             unread = toggle and isinstance(error, UnknownVariable | OtherVersionVariable)
+            unread |= stock and _is_a_switch(error, variable)
             found.append(_unread(told, variable) if unread else told)
     return tuple(found)
+
+
+def _is_a_switch(error: VariableError, variable: Variable) -> bool:
+    """Whether a variable outside the toggles can only be one: of the engine's own kind, and no slip of the pen."""
+    own_kind = (variable.path or "").startswith("env.") and variable.name.startswith("SGLANG_")
+    return own_kind and isinstance(error, UnknownVariable) and not error.nearest
 
 
 def _unread(told: Diagnostic, variable: Variable) -> Diagnostic:

@@ -31,6 +31,13 @@ def patched(*, in_place: bool = False) -> str:
     return profile() + f"kernels: {{toggles: {{TOY_MMA: 1}}, patches: [lined], in_place: {str(in_place).lower()}}}\n"
 
 
+def caches(ground: Ground) -> set[tuple[str, str]]:
+    """Where the process that runs now keeps compiled kernels."""
+    names = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "FLASHINFER_WORKSPACE_BASE", "SGLANG_DG_CACHE_DIR")
+    found = ground.environ()
+    return {(name, found[name]) for name in names}
+
+
 def said(ground: Ground) -> bool:
     """Whether the process that runs now said the line."""
     invocation = ground.shell("systemctl show -P InvocationID flash")
@@ -40,12 +47,13 @@ def said(ground: Ground) -> bool:
 @pytest.mark.parametrize("in_place", [False, True], ids=["shadow", "in place"])
 def test_a_patched_release_is_proved_where_it_runs_and_undone_by_rollback(ground: Ground, in_place: bool) -> None:
     ground.apply("--limit", "gpu01")
-    before = ground.shell(FINGERPRINT)
+    before, kept = ground.shell(FINGERPRINT), caches(ground)
     assert not said(ground)
     patch(ground)
     ground.write(patched(in_place=in_place))
     ground.apply("--limit", "gpu01")
     assert said(ground)
+    assert not kept & caches(ground)
     code, out = ground.run_kernels("verify", "--limit", "gpu01")
     assert (code, "lined  proved" in out, "lined  active" in out) == (0, True, True), out
     assert (ground.shell(FINGERPRINT) == before) is not in_place
@@ -54,6 +62,7 @@ def test_a_patched_release_is_proved_where_it_runs_and_undone_by_rollback(ground
     code, out = ground.run("rollback", "--yes", "--limit", "gpu01")
     assert code == 0, out
     assert not said(ground)
+    assert caches(ground) == kept
     assert ground.shell(FINGERPRINT) == before
 
 

@@ -23,6 +23,21 @@ kernels: {{attention: torch_native, sampling: pytorch}}
 args: {{load-format: dummy, device: cpu, context-length: 512, max-total-tokens: 4096}}
 env: {{PYTHONPATH: /opt/sglang/stubs, HF_HUB_OFFLINE: "1"}}
 """
+SITE = "/opt/sglang/venv/lib/python3.11/site-packages"
+# Content of the package and its metadata (RECORD is there), and modes and sizes of all that is installed.
+LISTED = (
+    f"cd {SITE}; find sglang sglang-* -type f -exec sha256sum {{}} + | sort; cd /opt/sglang/venv;"
+    "find . -type d -printf '%m %p\\n' | sort; find . -not -type d -printf '%m %s %l %p\\n' | sort"
+)
+LINE = "this line is only in the patched copy"
+ABOUT = f"""
+name: lined
+summary: the HTTP server says a line when it is imported
+kind: overlay
+fits: {{package: sglang, versions: "==0.5.23"}}
+files: [{{path: srt/entrypoints/http_server.py}}]
+proof: {{module: sglang.srt.entrypoints.http_server, symbol: launch_server, log: {LINE}}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +71,42 @@ def completion(ground: Ground, node: str) -> str:
     return text
 
 
-def test_the_real_engine_is_applied_changed_rolled_back_and_stopped(ground: Ground) -> None:
+def write_patch(ground: Ground) -> None:
+    file = ground.folder / "patches/lined/files/srt/entrypoints/http_server.py"
+    file.parent.mkdir(parents=True)
+    source = ground.shell(f"cat {SITE}/sglang/srt/entrypoints/http_server.py")
+    file.write_text(f"{source}\nprint({LINE!r}, flush=True)\n")
+    (ground.folder / "patches/lined/patch.yaml").write_text(ABOUT)
+
+
+def said(ground: Ground) -> bool:
+    """Whether the log of the process that runs now has the line."""
+    invocation = ground.shell("systemctl show -P InvocationID flash")
+    return LINE in ground.shell(f"journalctl -o cat _SYSTEMD_INVOCATION_ID={invocation}")
+
+
+def test_the_real_engine_is_applied_patched_rolled_back_and_stopped(ground: Ground) -> None:
     ground.apply("--serial", "3")
     for node in ("gpu01", "gpu02", "gpu03"):
         assert completion(ground, node)
     assert "No changes" in ground.run("apply")[1]
     before = ground.words()
-    ground.apply("--limit", "gpu01", "--set", "args.max-total-tokens=2048")
+    ground.shell(f"({LISTED}) > /root/venv")
+    assert not said(ground)
+    write_patch(ground)
+    ground.apply("--limit", "gpu01", "--set", "args.max-total-tokens=2048", "--set", "kernels.patches=[lined]")
     assert ground.words()[-1] == "2048"
     assert completion(ground, "gpu01")
+    assert said(ground)
+    code, out = ground.run_kernels("verify", "--limit", "gpu01")
+    assert (code, "lined  proved" in out, f"lined  active: {LINE}" in out) == (0, True, True), out
+    assert ground.shell(f"({LISTED}) | diff /root/venv - | head") == ""
     code, out = ground.run("rollback", "--yes", "--limit", "gpu01")
     assert code == 0, out
     assert ground.words() == before
     assert completion(ground, "gpu01")
+    assert not said(ground)
+    assert ground.shell(f"({LISTED}) | diff /root/venv - | head") == ""
     assert ground.run("stop", "--limit", "gpu01")[0] == 0
     assert ground.shell("systemctl show -P Result flash; pgrep -f '[s]glang' | wc -l") == "success\n0"
 

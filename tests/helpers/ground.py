@@ -76,7 +76,7 @@ class Ground:
     def run(self, *words: str, inventory: Path | None = None, **environment: str) -> tuple[int, str]:
         """Run the command line to its end: exit code and everything it said."""
         running = self.begin(*words, inventory=inventory, **environment)
-        out, _ = running.communicate(timeout=180)
+        out, _ = running.communicate(timeout=600)
         return running.returncode, out
 
     def run_kernels(self, verb: str, *words: str) -> tuple[int, str]:

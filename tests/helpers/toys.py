@@ -165,8 +165,9 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, str]]:
     for here, folders, names in os.walk(folder):
         for name in [*folders, *names]:
             path = Path(here, name)
-            content = str(path.readlink()) if path.is_symlink() else path.read_bytes().hex() if path.is_file() else ""
-            found[str(path.relative_to(folder))] = (path.lstat().st_mode, hashlib.sha256(content.encode()).hexdigest())
+            content = str(path.readlink()).encode() if path.is_symlink() else b""
+            content = path.read_bytes() if path.is_file() and not content else content
+            found[str(path.relative_to(folder))] = (path.lstat().st_mode, hashlib.sha256(content).hexdigest())
     return found
 
 

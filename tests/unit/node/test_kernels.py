@@ -1,6 +1,7 @@
 """Patches through the tool on the node: laid before anything stops, running as proved, gone with the release."""
 
 import getpass
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -26,15 +27,15 @@ class Toy:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.project = node.folder
-        sources = {**toys.SOURCES, "sglang/launch_server.py": SERVING}
-        self.engine = toys.venv(node.folder / "venv", toys.wheel(node.folder, sources=sources))
+        self.sources = {**toys.SOURCES, "sglang/launch_server.py": SERVING}
+        self.engine = toys.venv(node.folder / "venv", toys.wheel(node.folder, sources=self.sources))
         # As pip leaves it; else the first start of the stock engine would.
         subprocess.run([self.engine / "bin/python", "-m", "compileall", "-q", toys.site(self.engine)], check=True)
         (node.folder / "model").mkdir()
         toys.overlay(self.project)
         toys.diff(self.project)
 
-    def install(self, *patches: str, in_place: bool = False) -> dict[str, Any]:
+    def bundle(self, *patches: str, in_place: bool = False) -> Path:
         more = ("  in_place: true\n" if in_place else "") + f"server: {{host: 127.0.0.1, port: {self.node.port}}}\n"
         folder = self.project / f"bundle-{'-'.join(patches)}-{in_place}"
         text = toys.PROFILE.format(venv=self.engine, patches=", ".join(patches), user=getpass.getuser()) + more
@@ -43,7 +44,10 @@ class Toy:
         path = self.project / "profile.yaml"
         path.write_text(text.replace("name: toy", "name: flash").replace("/models/toy", str(self.project / "model")))
         toys.render(path, folder)
-        return self.node.ask("install", bundles.archive(folder))
+        return folder
+
+    def install(self, *patches: str, in_place: bool = False) -> dict[str, Any]:
+        return self.node.ask("install", bundles.archive(self.bundle(*patches, in_place=in_place)))
 
     def apply(self, *patches: str, in_place: bool = False) -> str:
         answer = self.install(*patches, in_place=in_place)
@@ -131,6 +135,26 @@ def test_a_patch_that_does_not_fit_stops_nothing(toy: Toy) -> None:
     assert answer["error"]["word"] == "patch-misfit"
     status = toy.node.do("status")
     assert (status["current"], status["running"]["pid"]) == (first, pid)
+
+
+def test_what_laying_will_take_is_known_before(toy: Toy) -> None:
+    def foreseen(*patches: str, in_place: bool = False) -> Any:
+        bundle = toy.bundle(*patches, in_place=in_place)
+        manifest = json.loads((bundle / "manifest.json").read_bytes())
+        return toy.node.do("observe", facts=False, manifests=[manifest])["wanted"]["flash"]
+
+    copy = {"name": "sglang", "how": "linked", "files": 4}
+    size = sum(len(text) for path, text in toy.sources.items() if path.startswith("sglang/"))
+    assert foreseen("mma")["patches"] == [{**copy, "bytes": size, "seconds": None}]
+    toy.apply("mma")
+    assert foreseen("mma")["patches"] == []
+    assert foreseen("diffed")["patches"][0]["seconds"] < 60
+    assert foreseen("diffed", in_place=True)["patches"] == [{"name": "sglang", "how": "in place"}]
+    toy.apply("mma", in_place=True)
+    journal = toy.engine / ".dsv4deploy/patches.json"
+    journal.write_text(journal.read_text().replace('"flash"', '"other"'))
+    (problem,) = [one for one in foreseen("diffed", in_place=True)["problems"] if one["check"] == "patches"]
+    assert "is patched in place for other with another set" in problem["message"]
 
 
 def test_drift_is_seen_and_a_process_from_before_it_is_not_as_written(toy: Toy) -> None:

@@ -7,7 +7,7 @@ import pytest
 import toys
 from house import bundle_of, looked, text_of
 
-from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 
 ENGINE = Path("/opt/sglang/venv")
 
@@ -80,6 +80,31 @@ def test_a_toggle_that_nothing_reads_is_an_error(tmp_path: Path) -> None:
     assert seen(tmp_path, "mma", sets=("kernels.toggles.SGLANG_NO_SUCH_THING=1",))[0].rule == "toggle-not-read"
 
 
+@pytest.mark.parametrize(
+    ("more", "sets", "variants", "rule"),
+    [
+        ("  toggles: {SGLANG_MY_KERNEL: 0}\n", (), (), "toggle-not-read"),
+        ("  toggles: {MY_KERNEL: 1}\n", (), (), "toggle-not-read"),
+        ("env: {SGLANG_MY_KERNEL: 1}\n", (), (), "toggle-not-read"),
+        ("env: {SGLANG_MY_KERNEL: 1}\n", ("engine.build=ours",), (), "unknown-variable"),
+        ("", ("kernels.toggles.SGLANG_MY_KERNEL=1",), (), "toggle-not-read"),
+        ("", ("env.SGLANG_MY_KERNEL=1",), (), "toggle-not-read"),
+        ("variants: {on: {set: {kernels.toggles.MY_KERNEL: 1}}}\n", (), ("on",), "toggle-not-read"),
+        ("args: {my-kernel: true}\n", (), (), "unknown-flag"),
+        ("nccl: {env: {MY_KERNEL: 1}}\n", (), (), "invalid-key"),
+    ],
+)
+def test_a_toggle_is_seen_wherever_it_is_written(
+    more: str, sets: tuple[str, ...], variants: tuple[str, ...], rule: str
+) -> None:
+    profile = f"name: a\nengine: {{version: 0.5.23, venv: /opt/venv}}\nmodel: {{path: /m}}\nkernels:\n  attention: fa3\n{more}"
+    try:
+        found = looked(profile, *sets, variants=variants).report.diagnostics
+    except Refused as refused:
+        found = refused.diagnostics
+    assert rule in {one.rule for one in found}
+
+
 def test_what_a_patch_provides_silences_stock_rules_on_that_value_alone(tmp_path: Path) -> None:
     more = (
         "hardware: {arch: sm_120}\nparallel: {tp: 4}\n"
@@ -140,6 +165,17 @@ def test_what_cannot_be_mounted_is_told(patch: str, reason: str, tmp_path: Path)
     path.write_text(path.read_text().replace(f", venv: {ENGINE}", ""))
     found = [one.message for one in looked(path, IMAGE % "").report.diagnostics if one.rule == "patch-in-container"]
     assert reason in found[0]
+
+
+def test_nothing_is_patched_in_place_in_a_container(tmp_path: Path) -> None:
+    toys.overlay(tmp_path)
+    toys.tuning(tmp_path)
+    path = toys.profile(tmp_path, ENGINE, "mma", "tables", more="  in_place: true\n")
+    path.write_text(path.read_text().replace(f", venv: {ENGINE}", ""))
+    report = looked(path, IMAGE % ", packages: {sglang: /sgl/python/sglang}").report
+    (found,) = [one for one in report.diagnostics if one.rule == "patch-in-container"]
+    assert found.place
+    assert found.place.line == 8
 
 
 def test_a_patch_is_named_or_given_as_a_path(tmp_path: Path) -> None:

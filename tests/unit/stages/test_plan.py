@@ -106,3 +106,18 @@ def test_arguments_variables_and_files_are_told_apart() -> None:
         ("serve.sh", "old\n", "new\n"),
     ]
     assert (step.cost_s, step.stops_a_server) == (310, True)
+
+
+@pytest.mark.parametrize(
+    ("laying", "told"),
+    [
+        ({"how": "linked", "files": 10490, "bytes": 99 << 20, "seconds": 2.4}, "patches go over a copy of sglang (10,490 files, 99 MiB) by hard links, which take no room; the last one took 2 s"),
+        ({"how": "copied", "files": 2, "bytes": 3 << 20}, "patches go over a copy of sglang (2 files, 3 MiB) file by file, which takes that room"),
+        ({"how": "unpacked"}, "patches bring another sglang, from a wheel"),
+        ({"how": "in place"}, "patches change sglang in the venv itself"),
+    ],
+)  # fmt: skip
+def test_what_the_patches_take_is_told_where_they_will_be_laid(laying: dict[str, Any], told: str) -> None:
+    against = {"patches": [{"name": "sglang", **laying}]}
+    assert plan([wanted()], seen(None, against)).steps[0].notes == (told,)
+    assert plan([wanted()], seen({"current": NEW, "running": RUNNING}, against)).steps[0].notes == ()

@@ -122,8 +122,9 @@ def assert_lints_clean(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=IDS)
-def test_the_resolved_profile_renders_the_same_bytes(example: Path) -> None:
+def test_the_resolved_profile_renders_the_same_bytes(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = rendered(example)
+    monkeypatch.chdir(example.parent)  # patches are found beside the profile
     again = rendered(json.dumps(bundle.facts["profile"]))
     assert again.files == bundle.files
 
