@@ -142,7 +142,7 @@ class _Reader:
         flag = self.catalogue.spellings[spelling]
         self.seen.add(flag.dest)
         if option.explicit is None:
-            taken = values[: _limit(flag)]
+            taken = values[: limit(flag)]
             self._flag(flag, spelling, option.spelling, (start, *taken), [self.words[index] for index in taken])
             self.at += len(taken)
             self.behind = flag if flag.nargs == 0 else None
@@ -201,7 +201,16 @@ class _Reader:
         return results if len(results) == len(values) else None
 
 
-def _limit(flag: Flag) -> int | None:
+def flag_at(word: str, catalogue: Catalogue) -> Flag | None:
+    """The flag that `word` spells, in full or abbreviated, without a value behind `=`."""
+    if word in catalogue.spellings:
+        return catalogue.spellings[word]
+    matches = [flag for spelling, flag in catalogue.spellings.items() if spelling.startswith(word)]
+    return matches[0] if word.startswith("--") and len(matches) == 1 else None
+
+
+def limit(flag: Flag) -> int | None:
+    """How many words it takes at most; None: as many as there are."""
     return {0: 0, None: 1, "?": 1}.get(flag.nargs) if flag.nargs in {0, None, "?"} else None
 
 

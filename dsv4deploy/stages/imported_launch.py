@@ -11,7 +11,7 @@ from dsv4deploy.model.imported import Command, Imported, Remainder, Word
 from dsv4deploy.model.launch import Launch, Setting, Variable
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.source.argv import parse, spelled
+from dsv4deploy.source.argv import flag_at, limit, parse, spelled
 from dsv4deploy.stages.launch import Lowered
 
 
@@ -154,16 +154,25 @@ def arguments(
             words.append(word)
             continue
         name = word.text.partition("=")[0] if word.text.startswith("--") and "=" in word.text else ""
-        before = words[-1].text if words else ""
-        flag = catalogue.flag(before)
-        if not name and flag and flag.nargs != 0:
+        taker = None if name else _taker(words, catalogue)
+        if taker is not None:
             # The flag goes with its value: alone it would be an error that nobody made.
-            words.pop()
-            name = before
+            name = words[taker].text
+            del words[taker:]
         unknown.append((word, name))
     parsed = parse([word.text for word in words], catalogue, history, suggest=suggest)
     settings = {dest: _setting(given, words) for dest, given in parsed.given.items()}
     return Arguments(tuple(words), tuple(unknown), parsed, settings)
+
+
+def _taker(words: Sequence[Word], catalogue: Catalogue) -> int | None:
+    """Where the flag stands that takes the next word as its value, or as one of its values; None if none does."""
+    at = next((at for at in reversed(range(len(words))) if flag_at(words[at].text, catalogue)), None)
+    flag = None if at is None else flag_at(words[at].text, catalogue)
+    if at is None or flag is None:
+        return None
+    most = limit(flag)
+    return at if most is None or len(words) - at - 1 < most else None
 
 
 def _with_model_flag(command: Command) -> Sequence[Word]:

@@ -106,6 +106,11 @@ class Bit:
 Bits = tuple[Bit, ...]
 
 
+def is_many(bit: Bit) -> bool:
+    """Whether it stands for the items of an array, nobody knows how many."""
+    return "[@]" in bit.hole
+
+
 def weaker(bits: Iterable[Bit], sure: Sure) -> Bits:
     """The same bits, known no better than `sure`."""
     return tuple(bit if _ORDER.index(bit.sure) >= _ORDER.index(sure) else replace(bit, sure=sure) for bit in bits)
@@ -153,7 +158,7 @@ def word(bits: Sequence[Bit], used: Place) -> Word:
     pattern = any(not bit.quoted and not bit.hole and PATTERN & set(bit.text) for bit in bits)
     weakest = max((bit.sure for bit in bits), key=_ORDER.index, default=Sure.LITERAL)
     sure = Sure.UNKNOWN if needs else max(weakest, Sure.PATTERN if pattern else weakest, key=_ORDER.index)
-    loose = any(bit.hole and not bit.quoted for bit in bits)
+    loose = any(bit.hole and (not bit.quoted or is_many(bit)) for bit in bits)
     text = "".join(bit.text for bit in bits)
     return Word(text, _written(bits, used), used, sure, needs, loose)
 

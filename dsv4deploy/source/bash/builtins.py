@@ -1,11 +1,13 @@
 """Commands of bash that change the shell itself; each gives the role of what it read, or nothing if it did not."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dsv4deploy.model.imported import Word
-from dsv4deploy.source.bash.bits import Bit, Bits, Inner
+from dsv4deploy.source.bash.bits import NAME, Bit, Bits, Inner
+from dsv4deploy.source.bash.state import unsure
 from dsv4deploy.source.bash.words import OWN_FOLDER
 
 if TYPE_CHECKING:
@@ -19,11 +21,34 @@ _LIMITS = {
     "u": "nproc", "v": "as",
 }  # fmt: skip
 
+# A name alone, or one that arithmetic assigns to.
+SETS = re.compile(r"$|\s*(\+\+|--|([-+*/%&|^]|<<|>>)?=(?!=))")
 _IN_KIB = set("cdlmsv")
 
 
 def _says(_shell: "Shell", _words: Given, _bits: list[Bits]) -> str:
     return "message"
+
+
+def _print(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    into_variable = bool(words) and words[0].text == "-v"
+    return _fill(shell, words[1:2], bits[1:2]) if into_variable else "message"
+
+
+def _fill(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    """`read X`, `getopts FLAGS X`, `let X=1`: what the variables hold afterwards is not known."""
+    names = [NAME.match(word.text) for word in words]
+    for name, own in zip(names, bits, strict=True):
+        if name and own and SETS.match(name.string, name.end()):
+            shell.state.set(name[0], unsure(name[0], own[0].source, own[0].start, own[-1].end))
+    return ""
+
+
+def _fill_array(shell: "Shell", words: Given, bits: list[Bits]) -> str:
+    if words and NAME.fullmatch(words[-1].text):
+        name, own = words[-1].text, bits[-1]
+        shell.state.set(name, unsure(name, own[0].source, own[0].start, own[-1].end, array=True))
+    return ""
 
 
 def _set(shell: "Shell", words: Given, bits: list[Bits]) -> str:
@@ -85,6 +110,8 @@ def _source(shell: "Shell", words: Given, bits: list[Bits]) -> str:
     if path.endswith("/bin/activate"):
         shell.state.venv = replace(words[0], text=path.removesuffix("/bin/activate"))
         return "virtual environment"
+    if path.endswith("/profile.d/conda.sh"):
+        return ""
     elsewhere = path.startswith("/") and not (shell.folder and path.startswith(f"{shell.folder}/"))
     if elsewhere:
         shell.state.env_files.append(words[0])
@@ -102,11 +129,14 @@ def _eval(shell: "Shell", words: Given, bits: list[Bits]) -> str:
 
 
 BUILTINS: Mapping[str, Builtin] = {
-    **dict.fromkeys(("echo", "printf", ":", "true", "wait"), _says),
+    **dict.fromkeys(("echo", ":", "true", "wait"), _says),
+    **dict.fromkeys(("read", "getopts", "let"), _fill),
+    **dict.fromkeys(("mapfile", "readarray"), _fill_array),
     ".": _source,
     "cd": _cd,
     "eval": _eval,
     "exit": _exit,
+    "printf": _print,
     "return": _return,
     "set": _set,
     "shift": _shift,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dsv4deploy.model.imported import Sure
 from dsv4deploy.model.place import Place
-from dsv4deploy.source.bash.bits import NAME, Bit, Bits, Source, plain, weaker
+from dsv4deploy.source.bash.bits import NAME, Bit, Bits, Source, is_many, plain, weaker
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -178,7 +178,7 @@ class Parameters:
 
 def _countable(items: tuple[Bits, ...]) -> bool:
     """Whether each item is one word: an unknown that is not quoted, or a whole array, may be several or none."""
-    return not any(bit.hole and (not bit.quoted or bit.hole.endswith("[@]")) for bits in items for bit in bits)
+    return not any(bit.hole and (not bit.quoted or is_many(bit)) for bits in items for bit in bits)
 
 
 def _calculated(left: int, operator: str, right: int) -> int | None:

@@ -9,8 +9,8 @@ from dsv4deploy.model.place import Place
 from dsv4deploy.source import starting
 from dsv4deploy.source.account import Account
 from dsv4deploy.source.bash.assigning import assign, declare, end_of, unset
-from dsv4deploy.source.bash.bits import Bit, Bits, Source, weaker, word
-from dsv4deploy.source.bash.builtins import BUILTINS
+from dsv4deploy.source.bash.bits import Bits, Source, weaker, word
+from dsv4deploy.source.bash.builtins import BUILTINS, SETS
 from dsv4deploy.source.bash.conditions import (
     CONDITIONAL,
     PARTS,
@@ -23,7 +23,7 @@ from dsv4deploy.source.bash.conditions import (
 )
 from dsv4deploy.source.bash.entering import Given, enter, spoken
 from dsv4deploy.source.bash.parameters import Variable
-from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word, from_caller
+from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word, from_caller, longer, unsure
 from dsv4deploy.source.bash.tree import names_asked, tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
@@ -125,6 +125,8 @@ class Shell:
             self.leave(node, self.state.over)
         elif node.type in CONDITIONAL:
             self._conditional(node)
+        elif node.type == "compound_statement" and node.children[0].type == "((":
+            self._arithmetic(node)
         elif node.type in {"program", "compound_statement", "variable_assignments"}:
             self._block(node.children)
         else:
@@ -144,6 +146,16 @@ class Shell:
             "variable_assignment": lambda node: assign(self, node),
         }
         return steps.get(kind, lambda node: self.leave(node, "it sets nothing and starts nothing that we follow"))
+
+    def _arithmetic(self, node: "Node") -> None:
+        """`(( X = 4 ))`: what it assigns is not followed."""
+        for child in walk(node):
+            before = self.source.text(node.start_byte, child.start_byte).rstrip()
+            sets = before.endswith(("++", "--")) or SETS.match(self.source.text(child.end_byte, node.end_byte))
+            if child.type == "variable_name" and sets:
+                name = self.text(child)
+                self.state.set(name, unsure(name, self.source, node.start_byte, node.end_byte))
+        self.leave(node, "arithmetic is not followed")
 
     def _broken(self, node: "Node") -> None:
         """What the parser cannot make sense of: the commands in it are read, the rest is left."""
@@ -185,7 +197,7 @@ class Shell:
         before, self.state = self.state, self.state.copy()
         quiet = Account(beside=self.account.beside, asked=self.account.asked, sources=self.account.sources)
         loud, self.account = self.account, quiet
-        line = node.start_point[0] + 1
+        line = self.place(node).line
         around = replace(self.around, condition=self.around.condition or f"line {line}: {self.line(node)}")
         for child in nodes:
             self._within(around, self._maybe, child)
@@ -197,8 +209,12 @@ class Shell:
                 before.variables[name] = replace(old, items=tuple(weaker(bits, Sure.DEFAULT) for bits in old.items))
             elif variable != old and not unless_told:
                 exported = variable.exported or (old is not None and old.exported)
-                before.variables[name] = self._doubtful(name, node, exported)
+                spot = self.source, node.start_byte, node.end_byte
+                doubt = unsure(name, *spot, array=variable.array, exported=exported)
+                before.variables[name] = longer(old, variable, doubt)
         before.functions |= self.state.functions
+        if before.hidden is not None:
+            before.hidden = {**(self.state.hidden or {}), **before.hidden}
         self.state = before
         if unless_told:
             self.piece(node, "only if the caller sets something")
@@ -212,11 +228,6 @@ class Shell:
         elif node.is_named:
             self.statement(node)
             self.state.over = ""
-
-    def _doubtful(self, name: str, node: "Node", exported: bool) -> Variable:
-        hole = f"{name}, which line {node.start_point[0] + 1} may set"
-        bit = Bit.unknown(hole, self.source, node.start_byte, node.end_byte, text=f"${{{name}}}")
-        return Variable(((bit,),), exported=exported, place=self.place(node))
 
     def _list(self, node: "Node") -> None:
         if node.child_count != 3:  # noqa: PLR2004 (left, operator, right)
@@ -270,9 +281,11 @@ class Shell:
         self.state, self.around, self.account = caller.state, caller.around, caller.account
         self.starter, self.depth = caller.starter, caller.depth + 1
         given, self.state.arguments = self.state.arguments, arguments
+        outer, self.state.hidden = self.state.hidden, {}
         self.reached = 0
         self.statement(body)
-        self.state.arguments = given
+        self.state.restore(self.state.hidden)
+        self.state.arguments, self.state.hidden = given, outer
         if self.returned:
             self.state.over, self.returned = "", False
         self.state, self.around, self.account, self.starter, self.depth = mine
@@ -288,9 +301,18 @@ class Shell:
         return self._within(replace(self.around, outputs=self.around.outputs + outputs), self.statement, body)
 
     def _output(self, node: "Node") -> Piece:
-        end = _end_of_redirect(node)
+        end = self._end_of_redirect(node)
+        # For what it sets: `>${LOG:=out}`.
+        self.words.cook(node.start_byte, end)
         self.account.piece(self.source, node.start_byte, end, "output")
         return Piece(self.source.place(node.start_byte, end), self.source.text(node.start_byte, end))
+
+    def _end_of_redirect(self, node: "Node") -> int:
+        """Where a redirection ends: the grammar counts words behind its file to it, and cuts its word short."""
+        if node.type == "herestring_redirect":
+            return self.words.end(node.children[-1].start_byte)
+        target = next(iter(node.children_by_field_name("destination")), None)
+        return self.words.end(target.start_byte) if target and node.type == "file_redirect" else node.end_byte
 
     # Commands.
 
@@ -301,24 +323,23 @@ class Shell:
         name = node.child_by_field_name("name")
         start = max([node.end_byte if name is None else name.start_byte, *(end_of(self, child) for child in inline)])
         end = max([node.end_byte, *(child.end_byte for child in redirects if child.type == "file_redirect")])
-        skip = [(child.start_byte, _end_of_redirect(child)) for child in redirects]
+        skip = [(child.start_byte, self._end_of_redirect(child)) for child in redirects]
         end = self.words.end(end)
         self.reached = end
         given = self._given(start, end, skip)
-        before = self.state
-        # Without a command the assignments stay; with one they are its own.
-        if given:
-            self.state = before.copy()
+        before = {self._assigned(child): self.variable(self._assigned(child)) for child in inline}
         for child in inline:
             assign(self, child, exported=bool(given), role="variable")
         around = replace(self.around, outputs=self.around.outputs + outputs)
         if given:
             self._within(around, lambda found: self._run(given, (found.start_byte, end)), node)
-            if inline:
-                before.over = self.state.over
-                self.state = before
+            # Without a command the assignments stay; with one they are its own.
+            self.state.restore(before)
         else:
             self.account.piece(self.source, start, max(start, end), "message")
+
+    def _assigned(self, node: "Node") -> str:
+        return self.text(node.children[0]).partition("[")[0]
 
     def _given(self, start: int, end: int, skip: Sequence[tuple[int, int]]) -> list[Given]:
         found = []
@@ -401,13 +422,6 @@ class Shell:
 
     def leave(self, node: "Node", reason: str) -> None:
         self.account.leave(self.source, node.start_byte, node.end_byte, reason)
-
-
-def _end_of_redirect(node: "Node") -> int:
-    """Where a redirection ends: the grammar counts the words behind its file to it as well."""
-    if node.type != "file_redirect":
-        return node.end_byte
-    return next((child.end_byte for child in node.children_by_field_name("destination")), node.end_byte)
 
 
 def _unknown(name: Word) -> str:

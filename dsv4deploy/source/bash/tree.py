@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ def tree(data: bytes) -> "Node":
     root = _parser().parse(masked).root_node
     seen = -1
     while (wrong := next(_misread(data, root), None)) and wrong[0] > seen:
-        # The grammar lets `$'\\'` run on to the next quote: it gets the string without what is in it.
-        seen, end = wrong
-        inside = bytes(byte if byte == ord("\n") else ord("x") for byte in data[seen + 2 : end - 1])
-        masked = masked[: seen + 2] + inside + masked[end - 1 :]
+        seen, instead = wrong
+        masked = masked[:seen] + instead + masked[seen + len(instead) :]
         root = _parser().parse(masked).root_node
     return root
 
@@ -55,12 +54,22 @@ def end_of_ansi(data: bytes, start: int) -> int:
     return at + 1
 
 
-def _misread(data: bytes, root: "Node") -> Iterator[tuple[int, int]]:
+def _misread(data: bytes, root: "Node") -> Iterator[tuple[int, bytes]]:
+    """Where the grammar goes wrong, and the bytes that put it right there."""
     for node in walk(root):
         if node.type == "ansi_c_string":
+            # It lets `$'\\'` run on to the next quote: it gets the string without what is in it.
             end = end_of_ansi(data, node.start_byte)
             if end != node.end_byte and end <= len(data):
-                yield node.start_byte, end
+                inside = data[node.start_byte + 2 : end - 1]
+                yield node.start_byte + 2, bytes(byte if byte == ord("\n") else ord("x") for byte in inside)
+        elif node.type == "command":
+            # It takes two assignments on a line of their own for variables of the command on the next line.
+            for left, right in pairwise(node.children):
+                gap = _ESCAPED.sub(b"xx", data[left.end_byte : right.start_byte])
+                ends = left.type == "variable_assignment" and gap and (b"\n" in gap or right.type == "comment")
+                if ends:
+                    yield left.end_byte + max(gap.find(b"\n"), 0), b";"
 
 
 @cache

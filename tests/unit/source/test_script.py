@@ -366,3 +366,12 @@ def test_no_character_makes_the_parser_crash() -> None:
 def test_a_value_that_doubles_again_and_again_is_not_followed(grows: str) -> None:
     imported = read(f"A=x\n{grows * 40}{START} $A\n")
     assert not only(imported).argv[0].known
+
+
+def test_what_sets_conda_up_is_no_env_file() -> None:
+    text = (
+        "source /opt/conda/etc/profile.d/conda.sh\nconda activate sgl\npython -m sglang.launch_server --model-path /m\n"
+    )
+    [command] = (imported := script(text, "launch.sh", lambda _: None)).commands
+    assert command.env_files == ()
+    assert [left.place.line for left in imported.remainder] == [1, 2]

@@ -127,11 +127,39 @@ STATEMENTS = st.one_of(
     st.builds("(V=inner; export V; python -m sglang.launch_server {})".format, WORDS),
     st.builds("python -m sglang.launch_server {} >/dev/null {}".format, WORDS, WORDS),
 )
-PROLOGUE = "unset V W A\nset --\nf() { local X=$1; V=from-f; set -- inside; }\n"
+DECLARED = st.one_of(
+    st.builds("{} {}".format, st.sampled_from(["local", "declare", "typeset", "export"]), NAMES),
+    st.builds("{} {}={}".format, st.sampled_from(["local", "local -x", "declare -x", "declare -g"]), NAMES, VALUES),
+    st.builds("local A=({})".format, WORDS),
+    st.builds("export -n {}".format, NAMES),
+)
+CALLS = st.builds("{}{} {}".format, st.sampled_from(["", "V=own ", "W=x "]), st.sampled_from(["f", "g", "h"]), WORDS)
+OTHERS = st.one_of(
+    CALLS,
+    st.builds("echo {} >/dev/null".format, WORDS),
+    st.builds('printf -v {} "%s" b4'.format, NAMES),
+    st.builds("read {} <<<{}".format, NAMES, WORDS),
+    st.builds("read -r {} W <<<'a b c'".format, NAMES),
+    st.builds("mapfile -t A <<<{}".format, WORDS),
+    st.builds("eval {}={}".format, NAMES, TEXTS.map(shlex.quote).map(shlex.quote)),
+    st.builds("bash -c {}".format, WORDS.map("python -m sglang.launch_server {}".format).map(shlex.quote)),
+    st.builds("{{ {}={}; export W=grouped; }}".format, NAMES, VALUES),
+    st.builds("cat >/dev/null <<{}\npython -m sglang.launch_server $V\nEND".format, st.sampled_from(["END", "'END'"])),
+    st.builds("(( {} = 4 ))".format, NAMES),
+    st.builds("let {}=4".format, NAMES),
+    st.builds("{}={} W=second".format, NAMES, VALUES),
+    st.sampled_from(['set -- "$@" x', 'A+=("$@")', "unset A", "unset 'A[0]'", "export A", "A=([1]=x)", 'V="${A[*]}"']),
+)
+BODIES = st.lists(st.one_of(STATEMENTS, OTHERS, DECLARED), max_size=4).map("\n".join)
+FUNCTIONS = st.builds(
+    "{}() {{\n:\n{}\n}}".format, st.sampled_from(["g", "h"]), BODIES.filter(lambda body: "\ng" not in body)
+)
+SCRIPTS_MADE = st.lists(st.one_of(STATEMENTS, OTHERS, FUNCTIONS, CALLS), min_size=1, max_size=8)
+PROLOGUE = "unset V W A\nset --\ng() { :; }\nh() { :; }\nf() { local X=$1; V=from-f; set -- inside; }\n"
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(STATEMENTS, min_size=1, max_size=8))
+@given(SCRIPTS_MADE)
 def test_made_up_scripts_start_in_bash_what_we_read(
     tmp_path_factory: pytest.TempPathFactory, statements: list[str]
 ) -> None:

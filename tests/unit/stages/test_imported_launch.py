@@ -99,3 +99,40 @@ def test_an_abbreviation_is_told_only_where_a_newer_version_would_refuse_it() ->
     assert lowered(f"{START} --model-path /m --tp 4").diagnostics == ()
     doubtful = lowered(f"{START} --model-path /m --cuda-graph-max 4").diagnostics
     assert [told.rule for told in doubtful] == ["abbreviated-flag"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "taker"),
+    [
+        ("--tp $TP $MORE --model-path /m", ["model_path"], "--tp"),
+        ("--tensor-par $TP --model-path /m", ["model_path"], "--tensor-par"),
+        ("--model-path /m --cuda-graph-bs 1 2 $MORE", ["model_path"], "--cuda-graph-bs"),
+        ("--model-path /m --tp 4 $MORE", ["model_path", "tp_size"], ""),
+        ("--model-path /m --trust-remote-code $MORE", ["model_path", "trust_remote_code"], ""),
+    ],
+)
+def test_an_unknown_word_takes_away_the_flag_whose_value_it_is(arguments: str, settings: list[str], taker: str) -> None:
+    found = lowered(f"{START} {arguments}")
+    assert sorted(found.launch.settings) == settings
+    assert next(told.names for told in found.diagnostics if told.rule == "unknown-word") == ((taker,) if taker else ())
+    assert found.errors == ()
+
+
+GROWING = 'OPTS="--model-path /m --tp 4"\nARGS=($OPTS)\nif [ "$1" = draft ]; then\n{}\nfi\n' + START + " {}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "use", "known"),
+    [
+        ("ARGS+=(--port 1)", '"${ARGS[@]}"', {"model_path": "/m", "tp_size": 4}),
+        ('OPTS="$OPTS --port 1"', "$OPTS", {"model_path": "/m", "tp_size": 4}),
+        ('OPTS+="0"', "$OPTS", {"model_path": "/m"}),
+        ("ARGS=(--model-path /n)", '"${ARGS[@]}"', {}),
+        ("OPTS=--port", "$OPTS", {}),
+    ],
+)
+def test_what_a_branch_only_adds_to_stays_known(body: str, use: str, known: dict[str, object]) -> None:
+    found = lowered(GROWING.format(body, use))
+    assert {dest: setting.value for dest, setting in found.launch.settings.items()} == known
+    assert "unknown-word" in {told.rule for told in found.diagnostics}
+    assert found.errors == ()
