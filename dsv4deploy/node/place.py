@@ -27,7 +27,8 @@ class Place(NamedTuple):
     """The folder of one deployed server.
 
     `releases/<digest>` are bundles, `current` links to one of them, `unconfirmed` exists while a start is on trial,
-    `history` has one JSON object a line, `lock` says who works here, `run` belongs to the process supervisor.
+    `spare` keeps room on the disk for going back, `taken-over` what stood in our place before, `history` has one JSON
+    object a line, `lock` says who works here, `run` belongs to the process supervisor.
     """
 
     folder: Path
@@ -47,6 +48,14 @@ class Place(NamedTuple):
     @property
     def unconfirmed(self) -> Path:
         return self.folder / "unconfirmed"
+
+    @property
+    def spare(self) -> Path:
+        return self.folder / "spare"
+
+    @property
+    def taken_over(self) -> Path:
+        return self.folder / "taken-over"
 
     @property
     def lock(self) -> Path:

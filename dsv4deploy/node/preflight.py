@@ -35,8 +35,8 @@ def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     problems += seen["problems"]
     if not document.get("take_over"):
         problems += _foreign(manifest)
-    told = {"problems": problems, "warnings": _warnings(manifest), "model": seen["model"], "patches": patches}
-    return {"changed": False, **told}
+    found = {"problems": problems, "warnings": _warnings(manifest), "model": seen["model"], "patches": patches}
+    return {"changed": False, **found}
 
 
 def _problem(check: str, message: str, remedy: str = "") -> list[dict[str, str]]:

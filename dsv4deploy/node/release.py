@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pwd
+import re
 import shutil
 import sys
 import tarfile
@@ -20,6 +21,7 @@ from dsv4deploy.node.trouble import Trouble
 
 _MARKER_LINES = 5
 _MARKER = "dsv4deploy"
+_HALF = re.compile(r"\.(new|old)-[0-9a-f]{64}")
 
 
 def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
@@ -77,6 +79,22 @@ def foreign(manifest: dict[str, Any]) -> list[str]:
     return [str(dest) for dest in outside(manifest) if _strange(dest)]
 
 
+def put_aside(place: Place, manifest: dict[str, Any]) -> None:
+    """Keep a copy of everything of somebody else's that is about to be taken over."""
+    for dest in map(Path, foreign(manifest)):
+        place.taken_over.mkdir(exist_ok=True)
+        files.write(place.taken_over / dest.name, dest.read_bytes(), dest.stat().st_mode & 0o7777)
+
+
+def put_back(place: Place, manifest: dict[str, Any]) -> None:
+    """Bring back what was taken over."""
+    for dest in outside(manifest):
+        kept = place.taken_over / dest.name
+        if kept.exists() and not dest.exists():
+            files.write(dest, kept.read_bytes(), kept.stat().st_mode & 0o7777)
+            files.remove(kept)
+
+
 def outside(manifest: dict[str, Any]) -> list[Path]:
     return [Path(entry["dest"]) for entry in manifest["files"] if entry.get("dest")]
 
@@ -113,7 +131,8 @@ def prune(place: Place, keep: int) -> list[str]:
 def sweep(place: Place) -> None:
     """Clear away what an interrupted run left half unpacked or half removed."""
     for left in place.releases.glob(".*-*"):
-        shutil.rmtree(str(left), ignore_errors=True)
+        if _HALF.fullmatch(left.name):
+            shutil.rmtree(str(left), ignore_errors=True)
 
 
 def last_confirmed(place: Place, but: str | None = None) -> str | None:

@@ -6,6 +6,7 @@ earlier boot, goes back to the release that it names. Every step can be done twi
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -17,6 +18,8 @@ from dsv4deploy.node.trouble import Trouble
 
 _MARGIN_S = 120.0
 _KEEP = 5
+# Units, links, notes: going back must work on a disk that the release on trial has filled.
+_SPARE_BYTES = 256 << 10
 LATE = "not ready within the time that service.timeouts.start_s gives it, so that the node went back by itself"
 
 
@@ -88,15 +91,18 @@ def _trial(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> 
         "began": procs.uptime(),
         "boot_id": procs.boot_id(),
         "deadline": procs.uptime() + window,
+        "theirs_ran": current is None and service.running() is not None,
     }
+    release.put_aside(place, manifest)
+    files.write(place.spare, os.urandom(_SPARE_BYTES))  # zeros take no room on a disk that compresses
     files.write_json(place.unconfirmed, trial)
     try:
         service.watch()
         place.remember("switch", to=digest, **{"from": current}, who=holder.get("who"), **sourced.noted(manifest))
-        if current:
-            service_of(place, place.manifest(current)).stop(place.manifest(current))
+        old = place.manifest(current) if current else manifest  # a unit of this name that is taken over stops too
+        service_of(place, old).stop(old)
         files.link(place.link, f"releases/{digest}")
-        kernels.settle(place.release(digest), manifest, place.manifest(current) if current else None)
+        kernels.settle(place.release(digest), manifest, old if current else None)
         _outfit(place, manifest, service, judged=True, old=current)
         _free(manifest)
         service.start(manifest)
@@ -126,6 +132,7 @@ def confirm(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     if running is None or document.get("invocation") not in (None, running["invocation"]):
         raise Trouble("moved", f"the process of {place.name} that was judged is not the one that runs", "apply again")
     seconds = round(procs.uptime() - float(pending["began"]), 1)
+    files.remove(place.spare)
     place.remember("confirmed", to=digest, **{"from": pending["from"]}, seconds=seconds, who=pending["who"])
     files.remove(place.unconfirmed)
     service.prepare(judged=False)
@@ -145,6 +152,7 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
     held: dict[str, str] = {}
     if not untouched and tried:
         service_of(place, place.manifest(tried)).stop(place.manifest(tried), block=block)
+    files.remove(place.spare)
     if untouched:
         service_of(place, place.manifest(str(before))).prepare(judged=False)
     elif before:
@@ -158,7 +166,7 @@ def restore(place: Place, why: str, *, block: bool = True) -> dict[str, Any]:
         held = sourced.noted(manifest)
         service.start(manifest, block=block)
     else:
-        _retire(place, pending["to"])
+        _retire(place, pending, block=block)
     files.remove(place.unconfirmed)
     place.remember("restored", to=before, **{"from": pending["to"]}, why=why, **held)
     return {"changed": True, "to": before, "from": pending["to"]}
@@ -169,6 +177,7 @@ def settle(place: Place, *, block: bool = True) -> dict[str, Any]:
     release.sweep(place)
     pending = place.pending()
     if pending is None:
+        files.remove(place.spare)
         service = current_service(place)
         if isinstance(service, Systemd) and service.drop_in.exists():
             service.prepare(judged=False)
@@ -253,16 +262,20 @@ def _outfit(
     return changed + service.prepare(judged=judged)
 
 
-def _retire(place: Place, digest: str) -> None:
-    manifest = place.manifest(digest)
+def _retire(place: Place, pending: dict[str, Any], *, block: bool) -> None:
+    """Leave the node as if the release had never come; what it took over is put back, and runs if it ran."""
+    manifest = place.manifest(pending["to"])
     service = service_of(place, manifest)
     service.retire()
     kernels.revert_in_place(manifest)
     release.remove_outside(manifest, [])
+    release.put_back(place, manifest)
     files.remove(place.link)
     if isinstance(service, Systemd):
         files.remove(service.drop_in)
         service.reload()
+        if pending.get("theirs_ran"):
+            service.start(manifest, block=block)
 
 
 def _free(manifest: dict[str, Any], limit_s: float = 30.0) -> None:

@@ -1,6 +1,6 @@
 """Events of an apply to what became of each deployment on each node."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -70,9 +70,7 @@ def _outcome(step: Step, events: Sequence[Event]) -> Outcome:
             node, name, End.DOWN, f"{_why(own)}; and the release before could not be brought back: {_message(restored)}"
         )
     if lost is not None:
-        switched = "switch" in by_verb or "rollback" in by_verb
-        then = "; it goes back by itself unless it is applied again" if switched else ""
-        return Outcome(node, name, End.LOST, f"the node cannot be reached any more: {_message(lost)}{then}")
+        return Outcome(node, name, End.LOST, f"the node cannot be reached any more: {_message(lost)}; {_left(by_verb)}")
     failed = next((event for event in reversed(events) if event.kind is Kind.FAILED), None)
     if failed is not None:
         return Outcome(node, name, End.FAILED, _message(failed))
@@ -80,6 +78,13 @@ def _outcome(step: Step, events: Sequence[Event]) -> Outcome:
         return Outcome(node, name, End.UNTOUCHED, "not reached: an earlier batch failed")
     judged = by_verb.get("wait")
     return Outcome(node, name, End.APPLIED, seconds=judged.answer.get("seconds") if judged else None)
+
+
+def _left(by_verb: Mapping[str, Event]) -> str:
+    """What a node that was lost does now, as far as anybody here can know."""
+    if "switch" in by_verb or "rollback" in by_verb:
+        return "it goes back by itself unless it is applied again"
+    return "if its new release was started already, it goes back by itself unless it is applied again"
 
 
 def _restored(step: Step, own: Sequence[Event], restored: Event) -> Outcome:

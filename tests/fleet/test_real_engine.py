@@ -46,7 +46,7 @@ def engine_fleet() -> Iterator[Fleet]:
         pytest.skip("needs root and systemd-nspawn")
     recipe = Path(__file__).parent / "sglang/layer.sh"
     layer = sh("bash", recipe, timeout=1200).stdout.strip().splitlines()[-1]
-    fleet = Fleet("dsv4real")
+    fleet = Fleet(f"{os.environ.get('DSV4_FLEET', 'dsv4')[:4]}real")
     try:
         yield fleet.up(3, disk="512M", layers=[Path(layer)])
     finally:

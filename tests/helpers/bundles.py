@@ -4,7 +4,6 @@ import base64
 import hashlib
 import io
 import json
-import socket
 import sys
 import tarfile
 from pathlib import Path
@@ -13,13 +12,6 @@ from typing import Any
 STANDIN = Path(__file__).parent / "standin.py"
 
 Json = dict[str, Any]
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def bundle(

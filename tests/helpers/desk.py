@@ -3,12 +3,11 @@
 import getpass
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import bundles
+from belongings import end_all_in, free_port
 
 BIN = Path(sys.executable).parent
 INVENTORY = Path(__file__).parents[2] / "inventories/local.ini"
@@ -19,7 +18,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = bundles.free_port()
+        self.port = free_port()
         subprocess.run([BIN / "dsv4deploy", "rehearse", "venv", folder / "engine", "--engine", "0.5.23"], check=True)
         (folder / "profile.yaml").write_text(
             f"""
@@ -63,10 +62,4 @@ env: {{DSV4_REHEARSAL_SPEED: "20"}}
             return pid, []
 
     def wipe(self) -> None:
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                mine = str(self.folder).encode() in (process / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if mine:
-                os.kill(int(process.name), signal.SIGKILL)
+        end_all_in(self.folder)

@@ -2,14 +2,13 @@
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import bundles
+from belongings import end_all_in, free_port
 
 from dsv4deploy.rim.nodetool import build
 
@@ -24,7 +23,7 @@ class Node:
         self.root = folder / "root"
         self.tool = folder / "node.pyz"
         self.tool.write_bytes(build())
-        self.port = bundles.free_port()
+        self.port = free_port()
         self.python = sys.executable
 
     def begin(self, verb: str, request: Json | None = None, **more: Any) -> subprocess.Popen[bytes]:
@@ -78,10 +77,4 @@ class Node:
         return words[words.index("--flag") + 1] if "--flag" in words else None
 
     def wipe(self) -> None:
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if str(self.folder).encode() in (process / "cmdline").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
-        with contextlib.suppress(OSError, ValueError):
-            pid = json.loads((self.here / "run/process.json").read_text())["pid"]
-            os.killpg(pid, signal.SIGKILL)
+        end_all_in(self.folder)

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bundles import free_port
+from belongings import free_port
 
 from dsv4deploy.flags import history
 from dsv4deploy.rehearsal import install

@@ -1,6 +1,5 @@
 """A live process with a real log and real HTTP is followed to its verdict."""
 
-import socket
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import stand_in
+from belongings import free_port
 from recorded import COMPILED
 
 from dsv4deploy.node.follow import run
@@ -22,9 +22,7 @@ READY = "log:The server is fired up and ready to roll!"
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture

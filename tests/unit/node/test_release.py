@@ -64,3 +64,23 @@ def test_old_releases_go_but_never_one_that_is_needed(node: Node) -> None:
         os.utime(node.here / "releases" / digest, (1e9 - age, 1e9 - age))
     assert node.do("prune", keep=1)["removed"] == made[1::-1]
     assert node.do("status")["releases"] == [made[2]]
+
+
+def test_what_is_not_ours_in_the_releases_folder_stays(node: Node) -> None:
+    digest = node.apply()
+    theirs = node.here / "releases/.my-notes"
+    theirs.mkdir()
+    half = node.here / f"releases/.new-{digest}"
+    half.mkdir()
+    node.do("prune", keep=1)
+    assert (theirs.exists(), half.exists()) == (True, False)
+
+
+def test_what_was_taken_over_comes_back_when_the_release_is_not_healthy(node: Node, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs.conf"
+    theirs.write_text("mine = yes\n")
+    theirs.chmod(0o640)
+    digest = node.install(extra={str(theirs): "# Written by dsv4deploy.\nours = yes\n"})
+    node.do("switch", digest=digest, take_over=True)
+    node.do("restore")
+    assert (theirs.read_text(), theirs.stat().st_mode & 0o777) == ("mine = yes\n", 0o640)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bundles
 import pytest
+from belongings import free_port
 from local_node import Node
 
 Until = Callable[..., None]
@@ -105,7 +106,7 @@ def test_a_port_taken_by_a_stranger_is_named_and_nothing_is_touched(node: Node) 
 
 
 def test_a_process_that_refuses_to_die_is_ended_with_all_its_children(node: Node) -> None:
-    node.port = bundles.free_port()
+    node.port = free_port()
     manifest = bundles.bundle(node.folder / "one", port=node.port, words=("--mode", "stubborn"), stop_timeout_s=0.5)
     node.do("install", bundles.archive(node.folder / "one"))
     node.do("switch", digest=manifest["digest"])
