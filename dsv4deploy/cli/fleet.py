@@ -143,7 +143,7 @@ def ready(
         (step.node, step.name): looked_at(
             Files(),
             knowledge,
-            replace(asked[step.node, step.name], facts=_facts_for(step.name, seen[step.node])),
+            replace(asked[step.node, step.name], facts=facts_for(step.name, seen[step.node])),
         )
         for step in planned.steps
     }
@@ -317,7 +317,7 @@ def _see_that_they_exist(ids: Sequence[str], profiles: Iterable[str]) -> None:
             raise Trouble(f"there is no mark {one}", "dsv4deploy marks list", Exit.USAGE)
 
 
-def _facts_for(name: str, seen: Observation | str) -> Facts:
+def facts_for(name: str, seen: Observation | str) -> Facts:
     """What a node says of itself and of the engine of one deployment; nothing if it did not answer."""
     if isinstance(seen, str):
         return Facts()
@@ -371,9 +371,7 @@ def planned_before(
     questions = {(one.node, one.name): Asked(house.RELEASED, retry=tuple(retry)) for one in kept.wanted}
     profiles = {(one.node, one.name): one.manifest.get("profile") or {} for one in kept.wanted}
     looked = {
-        key: house.released(profiles[key], _facts_for(key[1], seen[key[0]]), retry)
-        for key in questions
-        if profiles[key]
+        key: house.released(profiles[key], facts_for(key[1], seen[key[0]]), retry) for key in questions if profiles[key]
     }
     decided = (_refused_by_marks(step, looked.get((step.node, step.name))) for step in again.steps)
     return Ready(kept.wanted, kept.folders, seen, Plan(tuple(decided)), gone, questions, looked)

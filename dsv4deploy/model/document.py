@@ -40,6 +40,14 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlay:
+    """A mapping from profile paths to values that stands at `at` in some document, such as the changes of an arm."""
+
+    document: Document
+    at: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """Several documents laid over one another; each place names the layer that had the last word.
 

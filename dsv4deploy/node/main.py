@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 from dsv4deploy.node import kernels, release, support, switch
-from dsv4deploy.node.checks import every, patches
+from dsv4deploy.node.checks import every, patches, throughput
 from dsv4deploy.node.checks.every import asked_of
 from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.lock import held, let_go
@@ -180,6 +180,16 @@ def _check(place: Place, document: Answer) -> Answer:
     return {"changed": False, "checkup": {"digest": digest, "manifest": told, **every.run(request)}}
 
 
+def _measure(place: Place, document: Answer) -> Answer:
+    """Tokens a second of the running server; nothing is changed, and nothing waits for a lock."""
+    service, digest = switch.current_service(place), place.current()
+    running = service.running() if service else None
+    if digest is None or running is None:
+        raise Trouble("no-release", f"{place.name} does not run here", "start it first")
+    target = Target(asked_of(place.manifest(digest), {}, running["pid"], []))
+    return {"changed": False, "measured": throughput.measured(target, float(document.get("below") or 0))}
+
+
 def _patches(act: Callable[[Path, Answer], Answer]) -> Callable[[Place, Answer], Answer]:
     """Ask something about the patches of the current release, or of the one that is named."""
 
@@ -239,6 +249,7 @@ VERBS: dict[str, Callable[[Place, Answer], Answer]] = {
     "status": _status,
     "logs": _logs,
     "check": _check,
+    "measure": _measure,
     "bundle": _support,
     "probe": _probe,
     "patches-status": _patches(kernels.status),

@@ -71,7 +71,12 @@ class _Telling:
 
     @property
     def name(self) -> str:
-        return dotted(self.misfit.path) or "the profile"
+        return dotted(self.misfit.path) or self.whole
+
+    @property
+    def whole(self) -> str:
+        """What the text describes: the profile, the experiment."""
+        return f"the {self.model.__name__.lower()}"
 
     def wrong_type(self, errors: Sequence[ErrorDetails]) -> Diagnostic:
         value = self.misfit.error["input"]
@@ -97,7 +102,7 @@ class _Telling:
         place = self.merged.keys.get(path[:-1]) or self.merged.place(path[:-1])
         info = schema.field(self.model, path)
         about = f": {info.description}" if info and info.description else ""
-        owner = dotted(path[:-1]) or "the profile"
+        owner = dotted(path[:-1]) or self.whole
         return self._diagnostic(
             "missing-key",
             f"{owner} lacks {path[-1]}",
