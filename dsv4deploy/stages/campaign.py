@@ -99,7 +99,7 @@ def unknown(campaign: Campaign) -> Iterator[str]:
     for stack in stacks(campaign):
         missing = [key for key in Host.model_fields if getattr(stack.host, key) is None]
         if missing and not stack.core.rehearsal:
-            yield f"On stack {stack.letter} nobody read {', '.join(missing)}."
+            yield f"Of stack {stack.letter} the records do not hold {', '.join(missing)}."
     for mark in campaign.marks:
         if not mark.rule and mark.retired is None and not _explained(mark, campaign):
             yield f"Which part of `{mark.id}` is to blame: only that whole configuration is known to have failed."

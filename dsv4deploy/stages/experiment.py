@@ -1,5 +1,6 @@
 """Thinks about an experiment: what confounds it before anything is launched, which arm is next, what the outcomes mean."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
@@ -15,7 +16,8 @@ from dsv4deploy.model.experiment import (
     Kind,
     Trial,
 )
-from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate
+from dsv4deploy.model.launch import Json
+from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate, plain
 
 # What an arm has of its own, so that it can run beside others; it is no variable.
 _OWN = {"port", "host", "DSV4_REHEARSAL_SPEED"}
@@ -29,7 +31,7 @@ Values = Mapping[str, str]
 
 def variables(one: Candidate) -> dict[str, str]:
     """Everything that is written of one launch and that another launch may have otherwise, by subject."""
-    found = {f"setting:{s.dest}": str(s.value) for s in one.launch.settings.values() if s.dest not in _OWN}
+    found = {f"setting:{s.dest}": _text(s.value) for s in one.launch.settings.values() if s.dest not in _OWN}
     found |= {f"env:{v.name}": v.value for v in one.launch.environment.values() if v.name not in _OWN}
     engine = " ".join(filter(None, (one.launch.version, one.launch.build, one.venv)))
     return {**found, "engine": engine, "patches": _patches(one)}
@@ -217,6 +219,10 @@ def _means(word: str, wanted: str) -> bool:
 def _tally(made: Sequence[Trial]) -> str:
     words = [trial.outcome for trial in made]
     return ", ".join(f"{words.count(word)} of {len(words)} {word}" for word in dict.fromkeys(words))
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(plain(value))
 
 
 def _patches(one: Candidate) -> str:

@@ -102,7 +102,7 @@ def _stacks(campaign: Campaign) -> Iterator[str]:
     missing = [name for key, name in _NAMES.items() if key not in known and key not in {"build", "patches"}]
     if missing:
         yield ""
-        yield f"Nobody read: {', '.join(missing)}."
+        yield f"Not in the records: {', '.join(missing)}."
     if same := common(campaign):
         yield ""
         yield "Every start had these settings that are not the engine's defaults:"
