@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dsv4deploy.model.checkpoint import Checkpoint
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related, Report
-from dsv4deploy.model.document import Document, Leaf, Merged, Tree
+from dsv4deploy.model.document import Document, Leaf, Merged, Overlay, Tree
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
@@ -41,14 +41,20 @@ if TYPE_CHECKING:
 _LONGEST_CHAIN = 16
 
 
-def merged_profile(texts: Texts, path: str, variants: Sequence[str] = (), sets: Sequence[str] = ()) -> Merged:
-    """The profile at `path` over the chain of its bases, with variants and `--set` texts applied.
+def merged_profile(
+    texts: Texts,
+    path: str,
+    variants: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    overlays: Sequence[Overlay] = (),
+) -> Merged:
+    """The profile at `path` over the chain of its bases, with variants, overlays and `--set` texts applied.
 
     Raises:
         Refused: with everything that is wrong in the first file that is wrong.
         Trouble: the profile itself cannot be read.
     """
-    return resolve(chain(texts, path), variants, sets)
+    return resolve(chain(texts, path), variants, sets, overlays)
 
 
 def chain(texts: Texts, path: str) -> tuple[Document, ...]:
@@ -73,6 +79,7 @@ class Asked:
         measured: what a first start on that node measured.
         told: what there was to say about the facts.
         retry: ids of marks that are tried again on purpose.
+        overlays: changes that stand in other files, laid over the variants and below `sets`.
     """
 
     path: str
@@ -84,6 +91,7 @@ class Asked:
     measured: Measured | None = None
     told: tuple[Diagnostic, ...] = ()
     retry: tuple[str, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +117,10 @@ class Looked(Seen):
         """What marks are held against."""
         from dsv4deploy.stages.marks import Candidate  # noqa: PLC0415 (loaded where it is needed, see above)
 
-        rehearsal = self.profile.engine.rehearsal
-        return Candidate(self.launch, self.effective, self.facts, self.catalogue, self.patches, rehearsal)
+        engine = self.profile.engine
+        return Candidate(
+            self.launch, self.effective, self.facts, self.catalogue, self.patches, engine.rehearsal, engine.venv
+        )
 
 
 def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
@@ -120,7 +130,7 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
         Refused: it has no shape that could be judged.
         Trouble: it cannot be read.
     """
-    merged = merged_profile(texts, asked.path, asked.variants, asked.sets)
+    merged = merged_profile(texts, asked.path, asked.variants, asked.sets, asked.overlays)
     profile = validate(merged, Profile)
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)

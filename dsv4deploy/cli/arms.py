@@ -1,94 +1,30 @@
-"""Launches single starts for experiments and bisections: on a node or here, on trial, watched, and stopped for sure."""
+"""Where the starts of experiments and bisections are made: equal nodes of an inventory, this machine, or a rehearsal."""
 
 import hashlib
 import os
 import pwd
-import signal
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol
 
 from dsv4deploy.cli import fleet, house
-from dsv4deploy.cli.remote_node import RemoteNode
+from dsv4deploy.cli.launching import Node
+from dsv4deploy.cli.remote_node import RemoteNode, surveyed
+from dsv4deploy.cli.told_by_node import facts_for
 from dsv4deploy.flow import Knowledge, Looked, looked_at
-from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.document import Overlay
+from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import ansible
 from dsv4deploy.rim.local_node import LocalNode
+from dsv4deploy.rim.project import FOLDER
 from dsv4deploy.rim.texts import Files
-from dsv4deploy.stages.marks import key_of
-from dsv4deploy.stages.ports import DEFAULT_PORT
-
-_LOOK_S = 5.0
-_MARGIN_S = 120.0
-_USUAL_LIMIT_S = 1800.0
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_FOLDER = Path(".dsv4deploy")
-Answer = Mapping[str, Any]
-Tell = Callable[[str], object]
-
-
-class Node(Protocol):
-    """Where a start is made."""
-
-    @property
-    def name(self) -> str:
-        """The node as the inventory has it."""
-
-    @property
-    def address(self) -> str:
-        """Where its ports are reached from here."""
-
-    def ask(self, verb: str, deployment: str, **more: Any) -> Answer:  # noqa: ANN401 (any JSON)
-        """What the tool there answers; raises `Trouble` where it could not do it."""
-
-    def put(self, bundle: Bundle) -> None:
-        """Install a release."""
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """How a start ended: the judge's answer, the seconds that it took, and whether it passed what was asked of it."""
-
-    answer: Answer
-    seconds: float
-    passed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """Where starts are made, and what must be laid over a profile so that it starts there."""
-
-    node: Node
-    sets: tuple[str, ...] = ()
-    told: str = ""
-
-
-def here(project: Path, looked: Looked, world: Path | None) -> Ground:
-    """This machine; a rehearsal where `world` is given or the engine of the profile is not here, and it says so."""
-    user = pwd.getpwuid(os.getuid()).pw_name
-    sets = [
-        "service.supervisor=process",
-        f"service.user={user}",
-        f"server.port={_free_port()}",
-        "server.host=127.0.0.1",
-    ]
-    engine = looked.profile.engine
-    told = f"on this machine, with {engine.venv}"
-    if world is not None or not engine.venv or not Path(engine.venv, "bin/python").exists():
-        venv = _rehearsal(project, engine.version, world)
-        sets += [f"engine.venv={venv}", "engine.rehearsal=true", "nccl.env_file=null", "kernels.patches=[]"]
-        sets += ["env.DSV4_REHEARSAL_SPEED=20"] if "DSV4_REHEARSAL_SPEED" not in looked.profile.env else []
-        why = f"the world of {world}" if world else f"{engine.venv} is not on this machine"
-        told = f"a rehearsal of SGLang {engine.version} on this machine ({why}): it proves nothing about hardware"
-    return Ground(LocalNode(project / _FOLDER / "local"), tuple(sets), told)
+from dsv4deploy.stages.equal_nodes import chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +37,7 @@ class Where:
     ask_become_pass: bool = False
     local: bool = False
     world: Path | None = None
+    only_look: bool = False
 
     @property
     def here(self) -> bool:
@@ -108,128 +45,138 @@ class Where:
         return self.local or self.world is not None
 
 
-def ground(where: Where, *, only_look: bool = False) -> Callable[[Path, Looked], Ground]:
-    """Where the starts of one command are made, given the project and the profile; nowhere to only look."""
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The nodes on which starts are made, what they say of themselves, and what there is to tell about the choice."""
+
+    nodes: tuple[Node, ...]
+    facts: Facts = field(default_factory=Facts)
+    told: tuple[str, ...] = ()
+
+
+class Ground(Protocol):
+    """Where starts are made."""
+
+    def over(self, looked: Looked, /) -> tuple[str, ...]:
+        """What must be laid over a profile so that it starts there."""
+
+    def survey(self, looked: Looked, /) -> Survey:
+        """The nodes, with an eye to what shall run; raises `Trouble` where it cannot run anywhere."""
+
+
+def ground(where: Where, project: Path) -> Ground:
+    """Where the starts of one command are made."""
+    if where.only_look:
+        return Nowhere()
     if where.here:
-        return partial(here, world=where.world)
-    if only_look:
-        return lambda project, _: Ground(LocalNode(project / _FOLDER / "local"), (), "nothing is started")
+        return Here(project, where.world)
     options = fleet.options(
         where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
     )
-    node = RemoteNode.of(options)
-    return lambda _project, _looked: Ground(node, (), f"on {node.name}")
+    return Inventory(options)
 
 
-def looked_with(knowledge: Knowledge, profile: str, variants: Sequence[str], sets: Sequence[str]) -> Looked:
+class Nowhere:
+    """No place at all: the starts are only looked at."""
+
+    def over(self, _looked: Looked) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def survey(self, _looked: Looked) -> Survey:
+        """No nodes."""
+        return Survey((), told=("nothing is started",))
+
+
+class Here:
+    """This machine; a rehearsal where a world is given or the engine of the profile is not here, and it says so."""
+
+    def __init__(self, project: Path, world: Path | None) -> None:
+        self._project, self._world = project, world
+
+    def over(self, looked: Looked) -> tuple[str, ...]:
+        """A process of the user who asks, on a port of its own, with the engine that is here."""
+        user = pwd.getpwuid(os.getuid()).pw_name
+        sets = ["service.supervisor=process", f"service.user={user}", f"server.port={self._port}"]
+        sets.append("server.host=127.0.0.1")
+        if self._pretends(looked):
+            venv = _rehearsal(self._project, looked.profile.engine.version, self._world)
+            sets += [f"engine.venv={venv}", "engine.rehearsal=true", "nccl.env_file=null", "kernels.patches=[]"]
+            sets += ["env.DSV4_REHEARSAL_SPEED=20"] if "DSV4_REHEARSAL_SPEED" not in looked.profile.env else []
+        return tuple(sets)
+
+    def survey(self, looked: Looked) -> Survey:
+        """This machine, and of its facts what a rehearsal does not pretend to have otherwise."""
+        node, engine = LocalNode(self._project / FOLDER / "local"), looked.profile.engine
+        if not self._pretends(looked):
+            seen = node.observed(house.bundle(looked)) if engine.venv else None
+            told = f"on this machine, with {engine.venv}"
+            return Survey((node,), facts_for(looked.profile.name, seen) if seen else Facts(), (told,))
+        why = f"the world of {self._world}" if self._world else f"{engine.venv} is not on this machine"
+        told = f"a rehearsal of SGLang {engine.version} on this machine ({why}): it proves nothing about hardware"
+        return Survey((node,), told=(told,))
+
+    def _pretends(self, looked: Looked) -> bool:
+        venv = looked.profile.engine.venv
+        return self._world is not None or not venv or not Path(venv, "bin/python").exists()
+
+    @cached_property
+    def _port(self) -> int:
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port: int = one.getsockname()[1]
+            return port
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The nodes of an inventory that are equal in what matters."""
+
+    options: ansible.Options
+
+    def over(self, _looked: Looked) -> tuple[str, ...]:
+        """Nothing: a profile runs on its nodes as it is."""
+        return ()
+
+    def survey(self, looked: Looked) -> Survey:
+        """The first node that is fit, and all that are equal to it, in one trip.
+
+        Raises:
+            Trouble: no node is fit.
+        """
+        nodes = RemoteNode.all_of(self.options)
+        name = looked.profile.name
+        seen = surveyed(self.options, nodes, house.bundle(looked))
+        facts = {node: facts_for(name, one) for node, one in seen.items() if isinstance(one, Observation)}
+        unfit = {node: why for node, one in seen.items() if (why := _unfit(one, name))}
+        found = chosen({node: facts.get(node, Facts()) for node in seen}, unfit)
+        if not found.nodes:
+            raise Trouble("; ".join(found.told), "mend that, or name other nodes with -i", Exit.APPLY_FAILED)
+        told = found.told if len(nodes) > 1 else (f"on {nodes[0].name}",)
+        return Survey(tuple(node for node in nodes if node.name in found.nodes), facts[found.nodes[0]], told)
+
+
+def _unfit(seen: Observation | str, name: str) -> str:
+    """Why a node cannot run an arm; cards and ports of the service that runs there are free once it is stopped."""
+    if isinstance(seen, str):
+        return seen
+    return "; ".join(one.message for one in seen.wanted[name].problems) if name in seen.wanted else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What is laid over a profile: variants, changes that stand in other files, `--set` texts, and known facts."""
+
+    variants: Sequence[str] = ()
+    overlays: Sequence[Overlay] = ()
+    sets: Sequence[str] = ()
+    facts: Facts = field(default_factory=Facts)
+
+
+def looked_with(knowledge: Knowledge, profile: str, over: Over) -> Looked:
     """A profile with changes laid over it."""
-    return looked_at(Files(), knowledge, house.asked(Path(profile), variants, sets, None, ()))
-
-
-def key(looked: Looked) -> str:
-    """What is started, on which stack, with which engine: equal keys need not be launched twice."""
-    engine = looked.profile.engine
-    parts = f"{key_of(looked.candidate)} {engine.venv} {engine.rehearsal}"
-    return hashlib.sha256(parts.encode()).hexdigest()[:16]
-
-
-def started(node: Node, looked: Looked, limit_s: float | None, tell: Tell, check: str = "") -> Started:
-    """Start a profile on trial, watch it until the first decisive sign or the deadline, and stop it for sure.
-
-    `check` is a shell command that is run here once the server is ready, with its address in `DSV4_URL`.
-    """
-    bundle = house.bundle(looked)
-    limit = limit_s or looked.profile.service.timeouts.start_s or _USUAL_LIMIT_S
-    node.put(bundle)
-    began = time.monotonic()
-    answer: Answer = {}
-    try:
-        node.ask("switch", bundle.name, digest=bundle.digest, window_s=limit + _MARGIN_S)
-        stage = ""
-        while True:
-            left = limit - (time.monotonic() - began)
-            answer = node.ask("wait", bundle.name, digest=bundle.digest, limit_s=max(0.5, min(_LOOK_S, left)))
-            if answer.get("stage") != stage:
-                stage = str(answer.get("stage"))
-                tell(f"{time.monotonic() - began:6.1f} s  {stage}")
-            if answer.get("state") != "progressing" or left <= 0:
-                seconds = round(time.monotonic() - began, 1)
-                url = f"http://{node.address}:{looked.profile.server.port or DEFAULT_PORT}"
-                return Started(answer, seconds, not check or answer.get("state") != "ready" or _passes(check, url))
-    finally:
-        with unhurried():
-            node.ask("restore", bundle.name, why="the trial is over")
-
-
-@contextmanager
-def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None]:
-    """Stop the deployment `name` where it runs, and start it again in the end, whatever happens between.
-
-    That it is stopped is written down, so that the next run starts it again should this one be killed.
-    """
-    note = project / _FOLDER / "stopped" / f"{node.name}-{name}"
-    runs = not leave and bool(node.ask("status", name).get("running"))
-    if runs:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text("")
-        sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
-        node.ask("stop", name)
-    try:
-        yield
-    finally:
-        if note.exists():
-            with unhurried():
-                _brought_back(node, name)
-            note.unlink()
-
-
-def _brought_back(node: Node, name: str) -> None:
-    try:
-        node.ask("start", name)
-    except Trouble as trouble:
-        raise Trouble(
-            f"{name} on {node.name} is still stopped: {trouble.message}",
-            f"dsv4deploy start --name {name}",
-            trouble.code,
-        ) from None
-    sys.stderr.write(f"{node.name}: {name} is started again\n")
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM and a lost terminal end the work with everything brought back; exit code 130."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in _ENDING}
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Trouble(
-            "interrupted: what ran before runs again", "run it again; what is done counts", Exit.INTERRUPTED
-        ) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def unhurried() -> Iterator[None]:
-    """Let what brings a node back come to its end; an interrupt is heard after it."""
-    asked: list[int] = []
-    before = {number: signal.signal(number, lambda heard, _: asked.append(heard)) for number in _ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if asked:
-        raise KeyboardInterrupt
-
-
-def _passes(check: str, url: str) -> bool:
-    return subprocess.run(["/bin/sh", "-c", check], env={**os.environ, "DSV4_URL": url}, check=False).returncode == 0
+    asked = house.asked(Path(profile), over.variants, over.sets, None, ())
+    return looked_at(Files(), knowledge, replace(asked, overlays=tuple(over.overlays), facts=over.facts))
 
 
 def _rehearsal(project: Path, version: str, world: Path | None) -> Path:
@@ -239,17 +186,10 @@ def _rehearsal(project: Path, version: str, world: Path | None) -> Path:
 
     files = engine_files(version, world)
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:12]
-    folder = (project / _FOLDER / "rehearsals" / f"{version}-{digest}").absolute()
+    folder = (project / FOLDER / "rehearsals" / f"{version}-{digest}").absolute()
     if not (folder / "bin/python").exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):
-            (project / _FOLDER / ".gitignore").write_text("*\n")
+            (project / FOLDER / ".gitignore").write_text("*\n")
         install(folder, files)
     return folder
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port

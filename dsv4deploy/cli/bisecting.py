@@ -3,25 +3,26 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from dsv4deploy.cli import arms, house
+from dsv4deploy.cli import arms, drafting, house, launching
+from dsv4deploy.cli.arms import Ground, Over, Survey
+from dsv4deploy.cli.drafting import Shown
+from dsv4deploy.cli.launching import Answer, Goal, Node
 from dsv4deploy.flow import Knowledge, Looked, merged_profile
+from dsv4deploy.model.campaign import Conclusion
 from dsv4deploy.model.diagnostic import Refused
-from dsv4deploy.model.experiment import Trial
-from dsv4deploy.model.rule import Rule
+from dsv4deploy.model.experiment import ENDS, READY, Kind, Trial
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import marks, trials
+from dsv4deploy.rim import trials
 from dsv4deploy.rim.texts import Files
-from dsv4deploy.stages import bisect, experiment
+from dsv4deploy.stages import bisect
 from dsv4deploy.stages.bisect import Culprit, Mix, Outcome, Question, next_step
-from dsv4deploy.stages.draft import draft_rule
-from dsv4deploy.stages.marks import mark_of, worth_a_mark
-from dsv4deploy.stages.settings_between import likely, refused_by_engine, settings_between
+from dsv4deploy.stages.settings_between import Between, likely, refused_by_engine, settings_between
+from dsv4deploy.stages.trial import Start, surroundings, trial_of
 
 _MINUTE_S = 60
 Say = Callable[[str], object]
@@ -33,11 +34,15 @@ class Asked:
 
     good: Path
     bad: Path
-    ground: Callable[[Path, Looked], arms.Ground]
+    where: arms.Where
+    goal: Goal = field(default_factory=Goal)
     spurious: float = 0.0
     missed: float = 0.0
-    limit_s: float | None = None
-    check: str = ""
+
+    @property
+    def project(self) -> Path:
+        """Where trials, marks and drafts go."""
+        return self.bad.parent
 
 
 @dataclass
@@ -49,29 +54,49 @@ class Search:
     say: Say
     made: dict[Mix, list[Trial]] = field(default_factory=dict)
     looked: dict[Mix, Looked | None] = field(default_factory=dict)
-    answers: dict[Mix, arms.Answer] = field(default_factory=dict)
+    answers: dict[Mix, Answer] = field(default_factory=dict)
 
     @cached_property
-    def settings(self) -> Mapping[str, str]:
-        """What differs: profile path to `--set` text."""
+    def between(self) -> Between:
+        """What differs."""
         texts = Files()
-        good, bad = (merged_profile(texts, str(path)) for path in (self.asked.good, self.asked.bad))
-        return settings_between(good, bad)
+        return settings_between(*(merged_profile(texts, str(path)) for path in (self.asked.good, self.asked.bad)))
+
+    @cached_property
+    def whole(self) -> Mix:
+        """The mix that is the bad side."""
+        return frozenset(self.between.names)
 
     @cached_property
     def name(self) -> str:
-        """The name under which its trials are kept: that of what is compared."""
-        parts = [str(self.asked.good.name), *self.settings.values(), self.asked.check]
+        """The name under which its trials are kept: that of what is compared, and of what is asked."""
+        goal = self.asked.goal
+        asked = [goal.reach, *goal.checks, goal.command, goal.least or None]
+        parts = [
+            str(self.asked.good.name),
+            *self.between.texts(self.whole),
+            *filter(None, map(str, filter(None, asked))),
+        ]
         return f"bisect-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
 
+    @cached_property
+    def ground(self) -> Ground:
+        """Where its launches are made."""
+        return arms.ground(self.asked.where, self.asked.project)
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The nodes, of which the first is taken; looked at with an eye to the good side."""
+        return self.ground.survey(arms.looked_with(self.knowledge, str(self.asked.good), Over()))
+
     @property
-    def project(self) -> Path:
-        """Where trials, marks and drafts go."""
-        return self.asked.bad.parent
+    def node(self) -> Node:
+        """Where its launches are made."""
+        return self.survey.nodes[0]
 
     def words(self, mix: Mix) -> str:
         """A mix as a person reads it."""
-        return "bad side" if mix == frozenset(self.settings) else ", ".join(sorted(mix)) or "good side"
+        return "bad side" if mix == self.whole else ", ".join(sorted(mix)) or "good side"
 
     def look(self, mix: Mix) -> Looked | None:
         """The good profile with the bad values of `mix`, ready to be launched; None where that makes no sense."""
@@ -85,12 +110,11 @@ class Search:
         return looked is not None and not refused_by_engine(looked.report.diagnostics)
 
     def _look(self, mix: Mix) -> Looked | None:
-        sets = [text for name, text in self.settings.items() if name in mix]
-        good = str(self.asked.good)
+        sets, good = self.between.texts(mix), str(self.asked.good)
         try:
-            plain = arms.looked_with(self.knowledge, good, (), sets)
-            ground = self.asked.ground(self.project, plain)
-            return arms.looked_with(self.knowledge, good, (), (*sets, *ground.sets, f"name={self.name}"))
+            plain = arms.looked_with(self.knowledge, good, Over(sets=sets))
+            own = (*sets, *self.ground.over(plain), f"name={self.name}")
+            return arms.looked_with(self.knowledge, good, Over(sets=own, facts=self.survey.facts))
         except Refused:
             return None
 
@@ -99,29 +123,20 @@ class Search:
         looked = self.look(mix)
         if looked is None:
             raise Trouble(f"{'good' if not mix else 'bad'} profile cannot be launched", "dsv4deploy validate it first")
-        key, done = arms.key(looked), self.made.setdefault(mix, [])
-        before = [one for one in trials.kept(self.project, self.name) if one.key == key]
+        key, done = launching.key(looked, self.asked.goal), self.made.setdefault(mix, [])
+        before = [one for one in trials.kept(self.asked.project, self.name) if one.key == key]
         if len(before) > len(done):
             done.append(before[len(done)])
             self.say(f"{self.words(mix)}: {done[-1].outcome} (done before, {done[-1].record})\n")
             return done[-1]
-        node = self.asked.ground(self.project, looked).node
-        began = arms.started(node, looked, self.asked.limit_s, lambda _: None, self.asked.check)
-        self.answers[mix] = began.answer
-        one = Trial(
-            experiment=self.name,
-            arm=self.words(mix),
-            key=key,
-            outcome=experiment.outcome_of(began.answer) if began.passed else "check-failed",
-            node=node.name,
-            at=trials.now(),
-            seconds=began.seconds,
-            stage=str(began.answer.get("stage") or ""),
-            root=str(began.answer.get("root") or ""),
-            rehearsal=looked.profile.engine.rehearsal,
-        )
-        done.append(trials.keep(self.project, one, {"mix": sorted(mix), "lines": began.answer.get("lines") or []}))
-        self.say(f"{self.words(mix)}: {one.outcome} after {one.seconds:g} s ({done[-1].record})\n")
+        begun = launching.started(self.node, looked, self.asked.goal, lambda _: None)
+        self.answers[mix] = begun.answer
+        start = Start(self.name, self.words(mix), key, self.node.name, trials.now())
+        one = trial_of(looked.candidate, start, begun.answer, begun.outcome, begun.seconds)
+        beside = {"mix": sorted(mix), "figures": dict(begun.figures), **surroundings(looked.candidate, begun.answer)}
+        done.append(trials.keep(self.asked.project, one, beside))
+        rate = f", {begun.figures['tokens_per_s']:g} tokens/s" if begun.figures else ""
+        self.say(f"{self.words(mix)}: {one.outcome} after {one.seconds:g} s{rate} ({done[-1].record})\n")
         return done[-1]
 
 
@@ -129,61 +144,58 @@ def run(asked: Asked, *, as_json: bool) -> int:
     """Find the culprit, print it, and return the exit code."""
     out = sys.stderr if as_json else sys.stdout
     search = Search(asked, house.knowledge(asked.bad), out.write)
-    whole = frozenset(search.settings)
-    if not whole:
-        raise Trouble("the two profiles do not differ in anything that could matter", code=Exit.USAGE)
-    out.write(f"{len(whole)} settings differ: {', '.join(search.settings)}\n")
-    with arms.interruptible(), _room_for(search, whole):
-        wanted = _controls(search, whole)
-        culprit, seen = _searched(search, whole, wanted)
-    launches = sum(map(len, search.made.values()))
+    try:
+        _opening(search)
+        with launching.interruptible(), launching.aside(search.node, _service(search), asked.project, leave=False):
+            wanted = _controls(search)
+            culprit, seen = _searched(search, wanted)
+    except Refused as refused:
+        return house.show_refusal(refused, as_json=as_json)
     kept = _kept(search, culprit)
+    trials.conclude(asked.project, _conclusion(search, culprit, wanted, kept))
     if as_json:
-        told = {"culprit": culprit.settings, "among": culprit.among, "doubt": culprit.doubt, "launches": launches}
-        trial_list = [{"mix": sorted(one.mix), "outcome": one.outcome} for one in seen]
-        print(
-            json.dumps({"schema": "bisect/1", **told, "failure": wanted, "trials": trial_list, "kept": kept}, indent=2)
-        )
+        print(json.dumps(_machine(search, culprit, wanted, seen, kept), indent=2))
     else:
-        out.write(_told(search, culprit, wanted, launches, kept))
+        out.write(_told(search, culprit, wanted, kept))
     return Exit.FINE if not culprit.among else Exit.FOUND
 
 
-def _room_for(search: Search, whole: Mix) -> AbstractContextManager[None]:
-    """The service that the profiles describe, out of the way for as long as the search takes."""
-    name = merged_profile(Files(), str(search.asked.good)).tree
-    looked = search.look(frozenset()) or search.look(whole)
-    if looked is None or not isinstance(name, dict):
-        raise Trouble("neither profile can be launched", "dsv4deploy validate them first")
-    node = search.asked.ground(search.project, looked).node
-    return arms.aside(node, str(name.get("name")), search.project, leave=False)
+def _opening(search: Search) -> None:
+    if not search.whole:
+        raise Trouble("the two profiles do not differ in anything that could matter", code=Exit.USAGE)
+    search.say(f"{len(search.whole)} settings differ: {', '.join(search.between.names)}\n")
+    told = search.survey.told if len(search.survey.nodes) == 1 else (f"on {search.node.name}",)
+    search.say("".join(f"{line}\n" for line in told))
 
 
-def _controls(search: Search, whole: Mix) -> str:
+def _service(search: Search) -> str:
+    """The deployment that the good profile describes, which is out of the way for as long as the search takes."""
+    return arms.looked_with(search.knowledge, str(search.asked.good), Over()).profile.name
+
+
+def _controls(search: Search) -> str:
     """Launch both sides; the failure that is searched.
 
     Raises:
         Trouble: the good side fails, or the bad one does not.
     """
     good = search.launch(frozenset())
-    if good.outcome != experiment.READY:
+    if good.outcome != READY:
         raise Trouble(
             f"the good side is not good: {good.outcome} ({good.record})", "give a profile that starts", Exit.FOUND
         )
-    bad = search.launch(whole)
-    if bad.outcome in {experiment.READY, experiment.PROGRESSING, experiment.INFRASTRUCTURAL}:
+    bad = search.launch(search.whole)
+    if bad.outcome in ENDS:
         remedy = "launch it again; a failure that comes and goes needs --missed"
         raise Trouble(f"the bad side does not fail: {bad.outcome} ({bad.record})", remedy, Exit.FOUND)
     return bad.outcome
 
 
-def _searched(search: Search, whole: Mix, wanted: str) -> tuple[Culprit, list[bisect.Trial]]:
-    bad = search.look(whole)
-    suspected = likely(tuple(search.settings), bad.launch, bad.report.diagnostics) if bad else {}
-    question = Question(
-        tuple(search.settings), suspected, search.launchable, search.asked.spurious, search.asked.missed
-    )
-    seen = [bisect.Trial(whole, Outcome.FAILED)]
+def _searched(search: Search, wanted: str) -> tuple[Culprit, list[bisect.Trial]]:
+    bad, names = search.look(search.whole), search.between.names
+    suspected = likely(names, bad.launch, bad.report.diagnostics) if bad else {}
+    question = Question(names, suspected, search.launchable, search.asked.spurious, search.asked.missed)
+    seen = [bisect.Trial(search.whole, Outcome.FAILED)]
     while True:
         step = next_step(question, seen)
         if isinstance(step, Culprit):
@@ -194,7 +206,7 @@ def _searched(search: Search, whole: Mix, wanted: str) -> tuple[Culprit, list[bi
 
 def _outcome(word: str, wanted: str) -> Outcome:
     """A launch that fails in another way than the bad side tells nothing about what is searched."""
-    if word == experiment.READY:
+    if word == READY:
         return Outcome.PASSED
     return Outcome.FAILED if word == wanted else Outcome.INVALID
 
@@ -211,35 +223,53 @@ def _kept(search: Search, culprit: Culprit) -> list[str]:
     looked, made = search.look(mix), search.made.get(mix, [])
     if not mix or culprit.among or looked is None or not made:
         return []
-    last, told = made[-1], []
+    last, project = made[-1], search.asked.project
+    says = f"{' with '.join(culprit.settings)} ends in {last.outcome}"
+    saw = f"the smallest of {len(search.whole)} differing settings that fails, by bisection"
     answer = search.answers.get(mix)
-    if answer is not None and worth_a_mark(answer):
-        mark = mark_of(looked.candidate, answer, looked.report, name=looked.profile.name, node=last.node, at=last.at)
-        path, _ = marks.keep(mark, search.project)
-        told.append(f"marked known-bad: {path}{' (a rehearsal: not for git)' if last.rehearsal else ''}")
-    rule = draft_rule(
-        looked.candidate,
-        culprit.settings,
-        {
-            "summary": f"{' with '.join(culprit.settings)} ends in {last.outcome}"[:200],
-            "why": f"The start ends with: {last.root or last.outcome}"[:300],
-            "remedy": f"Change {culprit.settings[0]}.",
-            "ref": last.record,
-            "date": last.at[:10],
-            "hardware": "a rehearsal" if last.rehearsal else last.node,
-            "saw": f"the smallest of {len(search.settings)} differing settings that fails, by bisection",
-        },
+    told = drafting.marked(project, looked, answer, _service(search), last) if answer is not None else []
+    return [*told, *drafting.drafted(project, looked, Shown(search.name, culprit.settings, says, "", saw), last)]
+
+
+def _conclusion(search: Search, culprit: Culprit, wanted: str, kept: list[str]) -> Conclusion:
+    names = f"{search.asked.good.name} and {search.asked.bad.name}"
+    among = f"one of {', '.join(culprit.among)}" if culprit.among else ""
+    return Conclusion(
+        name=search.name,
+        question=f"Which of the {len(search.whole)} settings between {names} brings {wanted}?",
+        at=trials.now(),
+        kind=Kind.UNDECIDED if among else Kind.DECIDED,
+        verdict=" with ".join([*map(search.between.told, culprit.settings), *filter(None, [among])]),
+        matters=culprit.settings,
+        next=f"no launchable mix tells {among} apart" if among else "",
+        trials=tuple(one.record for made in search.made.values() for one in made),
+        kept=tuple(kept),
     )
-    if rule is not None:
-        Rule.model_validate({**rule, "id": search.name, "family": "own"})
-        head = [f"A draft from {search.name}; move it to rules/ when you agree."]
-        told.append(f"draft rule: {trials.draft(search.project, search.name, rule, head)}")
-    return told
 
 
-def _told(search: Search, culprit: Culprit, wanted: str, launches: int, kept: list[str]) -> str:
-    lines = [f"culprit: {search.settings[name]}" for name in culprit.settings]
+def _launches(search: Search) -> int:
+    return sum(map(len, search.made.values()))
+
+
+def _machine(
+    search: Search, culprit: Culprit, wanted: str, seen: list[bisect.Trial], kept: list[str]
+) -> dict[str, object]:
+    return {
+        "schema": "bisect/1",
+        "culprit": culprit.settings,
+        "among": culprit.among,
+        "doubt": culprit.doubt,
+        "launches": _launches(search),
+        "failure": wanted,
+        "trials": [{"mix": sorted(one.mix), "outcome": one.outcome} for one in seen],
+        "kept": kept,
+    }
+
+
+def _told(search: Search, culprit: Culprit, wanted: str, kept: list[str]) -> str:
+    lines = [f"culprit: {search.between.told(name)}" for name in culprit.settings]
     if culprit.among:
         lines.append(f"and one of these, which no launch can tell apart: {', '.join(culprit.among)}")
-    lines.append(f"  = {wanted}, found in {launches} launches among {len(search.settings)} settings")
+    doubt = f", wrong in {culprit.doubt:.1%} of such searches" if search.asked.spurious or search.asked.missed else ""
+    lines.append(f"  = {wanted}, found in {_launches(search)} launches among {len(search.whole)} settings{doubt}")
     return "\n".join([*lines, *kept]) + "\n"

@@ -2,27 +2,27 @@
 
 import json
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from dsv4deploy.cli import arms, house
-from dsv4deploy.cli.arms import Ground
+from dsv4deploy.cli import arms, drafting, house, launching, side_by_side
+from dsv4deploy.cli.arms import Over, Survey
+from dsv4deploy.cli.drafting import Shown
+from dsv4deploy.cli.experiment_files import arms_of, read
+from dsv4deploy.cli.launching import Goal, Node, Started
 from dsv4deploy.flow import Looked
-from dsv4deploy.model.experiment import Experiment, Judgement, Kind, Trial
-from dsv4deploy.model.rule import Rule
+from dsv4deploy.model.campaign import ArmTold, Conclusion
+from dsv4deploy.model.diagnostic import Diagnostic, Refused
+from dsv4deploy.model.experiment import ENDS, Experiment, Judgement, Kind, Trial
 from dsv4deploy.model.trouble import Exit
-from dsv4deploy.rim import marks, trials
-from dsv4deploy.rim.texts import Files
-from dsv4deploy.source.document import load
-from dsv4deploy.source.validate import validate
+from dsv4deploy.rim import trials
 from dsv4deploy.stages import experiment as stage
-from dsv4deploy.stages.draft import draft_rule
-from dsv4deploy.stages.marks import mark_of, worth_a_mark
-from dsv4deploy.stages.resolve import resolve
+from dsv4deploy.stages.marks import Candidate
+from dsv4deploy.stages.trial import Start, surroundings, trial_of
 from dsv4deploy.views import experiment as view
-
-_NAME_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,54 +33,78 @@ class Asked:
     where: arms.Where
     again: bool = False
     repeats: int = 0
-    only_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One experiment on one ground, with what each arm starts there."""
+    """One experiment with what each arm starts on the chosen nodes."""
 
     experiment: Experiment
     project: Path
-    ground: Ground
+    survey: Survey
     looked: Mapping[str, Looked]
-    base: Looked
+    base: str
+
+    def goal(self, arm: str) -> Goal:
+        """What an arm must come to."""
+        return Goal(self.experiment.limit_s(arm), self.experiment.goal(arm), tuple(self.experiment.checks))
 
     @property
     def keys(self) -> dict[str, str]:
         """What each arm starts, by arm."""
-        return {name: arms.key(one) for name, one in self.looked.items()}
+        return {name: launching.key(one, self.goal(name)) for name, one in self.looked.items()}
+
+    @property
+    def objections(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the experiment itself."""
+        found = {name: [d.rule for d in one.report.diagnostics] for name, one in self.looked.items()}
+        return stage.objections(self.experiment, self._candidates, found)
+
+    @property
+    def differ(self) -> dict[str, str]:
+        """In what each arm differs from its control, by arm."""
+        return {
+            name: ", ".join(stage.differences(self._candidates[name], self._candidates[arm.control])) or "nothing"
+            for name, arm in self.experiment.arms.items()
+            if arm.control
+        }
+
+    def changed(self, arm: str) -> Iterator[str]:
+        """What an arm has otherwise than its control, with the value that it has."""
+        control = self.experiment.arms[arm].control
+        if control:
+            mine = stage.variables(self._candidates[arm])
+            for subject in stage.differences(self._candidates[arm], self._candidates[control]):
+                name = subject.partition(":")[2] or subject
+                yield f"{name} = {mine[subject]}" if subject in mine else f"no {name}"
+
+    @property
+    def _candidates(self) -> dict[str, Candidate]:
+        return {name: one.candidate for name, one in self.looked.items()}
 
 
-def read(path: Path, repeats: int = 0) -> Experiment:
-    """The experiment in a file.
+@dataclass(slots=True)
+class Findings:
+    """What is known so far: the trials, and for what was launched now, how each arm ended last."""
 
-    Raises:
-        Refused: it has not the shape of one.
-        Trouble: it cannot be read.
-    """
-    found = validate(resolve([load(Files().read(str(path)), str(path))]), Experiment, "experiment")
-    return found.model_copy(update={"repeats": repeats}) if repeats else found
+    trials: tuple[Trial, ...]
+    ends: dict[str, tuple[Trial, Started]] = field(default_factory=dict)
 
 
 def run(asked: Asked, *, as_json: bool) -> int:
     """Run what is asked for, print the verdict, and return the exit code."""
-    course = _course(asked)
-    found = {name: [d.rule for d in one.report.diagnostics] for name, one in course.looked.items()}
-    candidates = {name: one.candidate for name, one in course.looked.items()}
-    objections = stage.objections(course.experiment, candidates, found)
-    differ = {
-        name: ", ".join(stage.differences(candidates[name], candidates[arm.control])) or "nothing"
-        for name, arm in course.experiment.arms.items()
-        if arm.control
-    }
+    try:
+        course = _course(asked)
+    except Refused as refused:
+        return house.show_refusal(refused, as_json=as_json)
     out = sys.stderr if as_json else sys.stdout
-    out.write(view.opening(course.experiment, course.ground.told, objections, differ))
-    if asked.only_check:
-        return Exit.FOUND if objections else Exit.FINE
-    with arms.interruptible():
-        judgement, answers = _carried_out(course, asked, out.write)
-    kept = _kept(course, judgement, answers)
+    out.write(view.opening(course.experiment, course.survey.told, course.objections, course.differ))
+    if asked.where.only_look:
+        return Exit.FOUND if course.objections else Exit.FINE
+    with launching.interruptible():
+        judgement, findings = _carried_out(course, asked, out.write)
+    kept = _kept(course, judgement, findings)
+    trials.conclude(course.project, _conclusion(course, judgement, kept))
     if as_json:
         print(json.dumps(_machine(course.experiment, judgement, kept), indent=2))
     else:
@@ -89,104 +113,104 @@ def run(asked: Asked, *, as_json: bool) -> int:
 
 
 def _course(asked: Asked) -> Course:
-    experiment = read(asked.path, asked.repeats)
-    project = asked.path.parent
-    profile = str(project / experiment.profile)
-    knowledge = house.knowledge(Path(profile))
-    base = arms.looked_with(knowledge, profile, (), ())
-    ground = arms.ground(asked.where, only_look=asked.only_check)(project, base)
-    port = [f"server.port={experiment.port}"] if experiment.port else []
-    looked = {}
-    for name, arm in experiment.arms.items():
-        changes = [f"{path}={json.dumps(value)}" for path, value in arm.changes.items()]
-        own = [f"name={_name(experiment.name, name)}"]
-        looked[name] = arms.looked_with(knowledge, profile, arm.variants, (*ground.sets, *port, *own, *changes))
-    return Course(experiment, project, ground, looked, base)
+    written, project = read(asked.path, asked.repeats), asked.path.parent
+    knowledge = house.knowledge(Path(written.profile))
+    arms_of(written, knowledge)  # what is wrong is told before anything is asked of a node
+    plain = arms.looked_with(knowledge, written.profile, Over())
+    ground = arms.ground(asked.where, project)
+    sets = ground.over(plain)
+    survey = ground.survey(plain)
+    looked = arms_of(written, knowledge, sets, survey.facts)
+    return Course(written.experiment, project, survey, looked, plain.profile.name)
 
 
-def _carried_out(course: Course, asked: Asked, say: arms.Tell) -> tuple[Judgement, dict[str, arms.Started]]:
-    """Launch arms until the verdict stands; what the judge said of each of them last."""
+def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> tuple[Judgement, Findings]:
+    """Launch arms until the verdict stands."""
     experiment, keys = course.experiment, course.keys
-    made = () if asked.again else trials.kept(course.project, experiment.name)
-    for one in stage.judged(experiment, keys, made).trials:
+    found = Findings(() if asked.again else trials.kept(course.project, experiment.name))
+    for one in stage.judged(experiment, keys, found.trials).trials:
         say(view.trial(one, again=True))
-    answers: dict[str, arms.Started] = {}
-    if stage.next_arm(experiment, keys, made) is None:
-        return stage.judged(experiment, keys, made), answers
-    leave = experiment.running == "leave"
-    with arms.aside(course.ground.node, course.base.profile.name, course.project, leave=leave):
-        while (name := stage.next_arm(experiment, keys, made)) is not None:
-            say(f"{name}: starting\n")
-            answers[name] = arms.started(
-                course.ground.node, course.looked[name], experiment.limit_s(name), lambda line: say(f"  {line}\n")
-            )
-            made = (*made, _trial(course, name, keys[name], answers[name]))
-            say(view.trial(made[-1]))
-    return stage.judged(experiment, keys, made), answers
+    if stage.next_arm(experiment, keys, found.trials) is not None:
+        with ExitStack() as stack:
+            for node in course.survey.nodes:
+                leave = experiment.running == "leave"
+                stack.enter_context(launching.aside(node, course.base, course.project, leave=leave))
+            side_by_side.launched(course.survey.nodes, _hands(course, found, say))
+    return stage.judged(experiment, keys, found.trials), found
 
 
-def _trial(course: Course, name: str, key: str, started: arms.Started) -> Trial:
-    answer, looked = started.answer, course.looked[name]
-    one = Trial(
-        experiment=course.experiment.name,
-        arm=name,
-        key=key,
-        outcome=stage.outcome_of(answer),
-        node=course.ground.node.name,
-        at=trials.now(),
-        seconds=started.seconds,
-        stage=str(answer.get("stage") or ""),
-        root=str(answer.get("root") or ""),
-        rehearsal=looked.profile.engine.rehearsal,
+def _hands(course: Course, found: Findings, say: launching.Tell) -> side_by_side.Hands:
+    keys, several = course.keys, len(course.survey.nodes) > 1
+
+    def launch(node: Node, arm: str, stopping: threading.Event) -> Started:
+        about = f"{node.name}  {arm}" if several else arm
+        say(f"{about}: starting\n")
+        tell = (lambda line: say(f"  {about}  {line}\n")) if several else (lambda line: say(f"  {line}\n"))
+        return launching.started(node, course.looked[arm], course.goal(arm), tell, stopping)
+
+    def done(node: Node, arm: str, started: Started) -> None:
+        trial = _recorded(course, Start(course.experiment.name, arm, keys[arm], node.name, trials.now()), started)
+        found.trials = (*found.trials, trial)
+        found.ends[arm] = trial, started
+        say(view.trial(trial))
+
+    return side_by_side.Hands(
+        lambda running: stage.next_arm(course.experiment, keys, found.trials, running), launch, done
     )
-    more = {"argv": [w for s in looked.launch.settings.values() for w in s.words], "lines": answer.get("lines") or []}
-    return trials.keep(course.project, one, more)
 
 
-def _kept(course: Course, judgement: Judgement, answers: Mapping[str, arms.Started]) -> list[str]:
+def _recorded(course: Course, start: Start, started: Started) -> Trial:
+    candidate = course.looked[start.arm].candidate
+    trial = trial_of(candidate, start, started.answer, started.outcome, started.seconds)
+    return trials.keep(course.project, trial, surroundings(candidate, started.answer))
+
+
+def _kept(course: Course, judgement: Judgement, found: Findings) -> list[str]:
     """Write the marks and the draft rule of a decided experiment; a line for each."""
     if judgement.kind is not Kind.DECIDED:
         return []
-    told = []
-    for name, started in answers.items():
-        looked = course.looked[name]
-        if worth_a_mark(started.answer):
-            node, at = course.ground.node.name, trials.now()
-            base = course.base.profile.name
-            mark = mark_of(looked.candidate, started.answer, looked.report, name=base, node=node, at=at)
-            path, _ = marks.keep(mark, course.project)
-            told.append(f"marked known-bad: {path}{' (a rehearsal: not for git)' if mark.core.rehearsal else ''}")
-    drafted = _drafted(course, judgement)
-    return [*told, drafted] if drafted else told
+    told = [
+        line
+        for arm, (trial, started) in found.ends.items()
+        for line in drafting.marked(course.project, course.looked[arm], started.answer, course.base, trial)
+    ]
+    return [*told, *_drafted(course, judgement)]
 
 
-def _drafted(course: Course, judgement: Judgement) -> str:
+def _drafted(course: Course, judgement: Judgement) -> list[str]:
     decision = judgement.decision
-    failed = [one for one in judgement.trials if one.outcome not in {"ready", "progressing", "infrastructure"}]
+    failed = [one for one in judgement.trials if one.outcome not in ENDS]
     if decision is None or not decision.matters or not failed:
-        return ""
+        return []
     # The arm that has all that matters and least besides.
-    name = min(failed, key=lambda one: len(course.experiment.arms[one.arm].changes)).arm
+    speaks = min(failed, key=lambda one: len(course.experiment.arms[one.arm].changes))
+    says = f"{' with '.join(decision.matters)}: {decision.verdict}"
     saw = "; ".join(f"{one.arm}: {one.outcome}" for one in judgement.trials)
-    rule = draft_rule(
-        course.looked[name].candidate,
-        decision.matters,
-        {
-            "summary": f"{' with '.join(decision.matters)}: {decision.verdict}"[:200],
-            "why": f"The start ends with: {failed[0].root or failed[0].outcome}"[:300],
-            "remedy": decision.remedy or f"Change {decision.matters[0]}.",
-            "ref": failed[0].record,
-            "date": trials.now()[:10],
-            "hardware": "a rehearsal" if failed[0].rehearsal else failed[0].node,
-            "saw": saw,
+    shown = Shown(course.experiment.name, decision.matters, says, decision.remedy or "", saw)
+    return drafting.drafted(course.project, course.looked[speaks.arm], shown, speaks)
+
+
+def _conclusion(course: Course, judgement: Judgement, kept: list[str]) -> Conclusion:
+    experiment, decision = course.experiment, judgement.decision
+    return Conclusion(
+        name=experiment.name,
+        question=experiment.question,
+        at=trials.now(),
+        hypotheses={name: one.says for name, one in experiment.hypotheses.items()},
+        arms={
+            name: ArmTold(control=arm.control, differs=", ".join(course.changed(name)))
+            for name, arm in experiment.arms.items()
         },
+        objections=tuple(one.message for one in course.objections),
+        kind=judgement.kind,
+        verdict=judgement.verdict,
+        supports=decision.supports if decision else None,
+        matters=decision.matters if decision else (),
+        remedy=decision.remedy if decision else None,
+        next=judgement.next,
+        trials=tuple(one.record for one in judgement.trials),
+        kept=tuple(kept),
     )
-    if rule is None:
-        return ""
-    Rule.model_validate({**rule, "id": course.experiment.name, "family": "own"})
-    head = [f"A draft from {course.experiment.name}; move it to rules/ when you agree."]
-    head += ["It comes from a rehearsal, and says nothing about hardware."] if failed[0].rehearsal else []
-    return f"draft rule: {trials.draft(course.project, course.experiment.name, rule, head)}"
 
 
 def _machine(experiment: Experiment, judgement: Judgement, kept: list[str]) -> dict[str, object]:
@@ -200,8 +224,3 @@ def _machine(experiment: Experiment, judgement: Judgement, kept: list[str]) -> d
         "next": judgement.next,
         "kept": kept,
     }
-
-
-def _name(experiment: str, arm: str) -> str:
-    """The deployment of an arm: its own, so that it meets no other's."""
-    return f"{experiment}-{arm}"[-_NAME_LENGTH:].strip("-")

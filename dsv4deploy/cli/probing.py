@@ -3,18 +3,37 @@
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from dsv4deploy.cli import house
 from dsv4deploy.cli.remote_node import RemoteNode
+from dsv4deploy.flow import Looked, looked_at
+from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import ansible, probing
+from dsv4deploy.rim import ansible, bundles, probing
+from dsv4deploy.rim.local_node import installable
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.probe_document import read_probes, recorded
+from dsv4deploy.stages.probe_plan import ProbePlan, probe_plan
 from dsv4deploy.stages.probes import deviations, peer_verdict
 from dsv4deploy.views import probes
 
 _ALL_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is run: by which Python, with which words, and with what of a profile beside it."""
+
+    python: Path
+    words: tuple[str, ...]
+    trials: Mapping[str, str] = field(default_factory=dict)
+    bundle: Bundle | None = None
+    told: tuple[str, ...] = ()
 
 
 def read(path: Path) -> str:
@@ -22,21 +41,61 @@ def read(path: Path) -> str:
     return Files().read(str(path)).decode()
 
 
-def here(python: Path, words: Sequence[str], kernel: str) -> str:
+def asked(path: Path | None, python: Path | None, words: Sequence[str]) -> Asked:
+    """What is run; with a profile, its Python, predicted pool and patched kernels are taken.
+
+    Raises:
+        Refused: the profile has no shape that could be judged.
+        Trouble: it has no venv whose Python could be asked.
+    """
+    if path is None:
+        return Asked(python or Path("python3"), tuple(words))
+    looked = looked_at(Files(), house.knowledge(path), house.asked(path, (), (), None, ()))
+    if looked.profile.engine.venv is None:
+        raise Trouble(f"{path} runs a container", "name a Python that has its torch: --python PATH", Exit.USAGE)
+    plan = probe_plan(looked.profile, looked.memory, looked.patches)
+    return Asked(python or Path(plan.python), (*words, *plan.words), _texts(plan), _bundle(looked, plan), plan.told)
+
+
+def _texts(plan: ProbePlan) -> dict[str, str]:
+    return {name: Files().read(path).decode() for name, path in (plan.trials or {}).items()}
+
+
+def _bundle(looked: Looked, plan: ProbePlan) -> Bundle | None:
+    """The bundle whose patches are laid for the probes; none where no kernel is tried."""
+    return house.bundle(looked) if plan.trials else None
+
+
+def here(what: Asked, kernels: Sequence[str]) -> str:
     """The answers of this machine."""
-    own = ["--kernel", os.path.abspath(kernel)] if kernel else []  # noqa: PTH100 (the function is still at its end)
-    interpreter = python.absolute() if len(python.parts) > 1 else python
-    return probing.run(interpreter, [*words, *own], lambda line: print(line, file=sys.stderr, flush=True))
+    own = [word for one in kernels for word in ("--kernel", os.path.abspath(one))]  # noqa: PTH100 (the function is still at its end)
+    interpreter = what.python.absolute() if len(what.python.parts) > 1 else what.python
+    beside: dict[str, Any] = {"sources": dict(what.trials)}
+    if what.bundle:
+        beside |= installable(what.bundle)
+    return probing.run(interpreter, [*what.words, *own], _tell, beside)
 
 
-def on_nodes(options: ansible.Options, python: Path, words: Sequence[str]) -> dict[str, str]:
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def on_nodes(options: ansible.Options, what: Asked, kernels: Sequence[str]) -> dict[str, str]:
     """The answers of every node, one node after the other."""
-    return {
-        node.name: json.dumps(
-            node.ask("probe", "probe", python=str(python), words=list(words), limit_s=_ALL_S)["document"]
-        )
-        for node in RemoteNode.all_of(options)
-    }
+    words = [*what.words, *(word for one in kernels for word in ("--kernel", one))]
+    with tempfile.TemporaryDirectory(prefix="dsv4deploy-probe-") as folder:
+        more: dict[str, Any] = {"trials": dict(what.trials)} if what.trials else {}
+        if what.bundle:
+            path = Path(folder, what.bundle.name)
+            bundles.write(what.bundle, path)
+            more["bundle"] = str(path)
+        python = str(what.python)
+        return {
+            node.name: json.dumps(
+                node.ask("probe", "probe", python=python, words=words, limit_s=_ALL_S, **more)["document"]
+            )
+            for node in RemoteNode.all_of(options)
+        }
 
 
 def shown(answers: Mapping[str, str], output: Path | None, *, as_json: bool) -> int:
@@ -47,8 +106,10 @@ def shown(answers: Mapping[str, str], output: Path | None, *, as_json: bool) -> 
     """
     if output and len(answers) > 1:
         raise Trouble("the answers of several nodes do not go into one file", "choose one node: --limit", Exit.USAGE)
+    answered = False
     for node, text in answers.items():
         document = read_probes(text, node or "this")
+        answered = answered or any(one.outcome != "unknown" for one in document.results)
         if output:
             output.write_text(text, encoding="utf-8")
         if as_json:
@@ -56,4 +117,4 @@ def shown(answers: Mapping[str, str], output: Path | None, *, as_json: bool) -> 
         else:
             print(f"{node}\n" if node else "", end="")
             print(probes.screen(document, deviations(document, recorded()), peer_verdict(document)), end="")
-    return Exit.FINE
+    return Exit.FINE if answered else Exit.UNREADABLE

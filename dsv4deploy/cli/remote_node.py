@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from dsv4deploy.cli import fleet
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible, bundles
 
@@ -24,19 +25,6 @@ class RemoteNode:
     options: ansible.Options
     name: str
     address: str
-
-    @classmethod
-    def of(cls, options: ansible.Options) -> "RemoteNode":
-        """The one node that inventory and limit leave.
-
-        Raises:
-            Trouble: there are several.
-        """
-        found = cls.all_of(options)
-        if len(found) != 1:
-            names = ", ".join(node.name for node in found)
-            raise Trouble(f"there are several nodes: {names}", f"choose one: --limit {found[0].name}", Exit.USAGE)
-        return found[0]
 
     @classmethod
     def all_of(cls, options: ansible.Options) -> "tuple[RemoteNode, ...]":
@@ -68,6 +56,17 @@ class RemoteNode:
             bundles.write(bundle, path)
             self.ask("stage", bundle.name, bundle=str(path))
 
+    def observed(self, bundle: Bundle) -> Observation:
+        """Facts of the node and of the engine, and what stands against the release.
+
+        Raises:
+            Trouble: it does not answer.
+        """
+        seen = surveyed(self.options, (self,), bundle)[self.name]
+        if isinstance(seen, str):
+            raise Trouble(f"{self.name}: {seen}", code=Exit.APPLY_FAILED)
+        return seen
+
     def _asked(self, verb: str, deployment: str, more: Mapping[str, Any]) -> Event | None:
         heard: list[Event] = []
         variables = {
@@ -80,3 +79,11 @@ class RemoteNode:
         )
         fleet.begun(played)
         return next((one for one in reversed(heard) if one.kind is not Kind.RETRY), None)
+
+
+def surveyed(options: ansible.Options, nodes: Sequence[RemoteNode], bundle: Bundle) -> dict[str, Observation | str]:
+    """What each node says to the release, or why it does not answer; one trip for all."""
+    with tempfile.TemporaryDirectory(prefix="dsv4deploy-arm-") as folder:
+        path = Path(folder, bundle.name)
+        bundles.write(bundle, path)
+        return fleet.observe(options, {node.name: [str(path)] for node in nodes})

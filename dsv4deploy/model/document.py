@@ -39,6 +39,14 @@ class Document(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Overlay:
+    """A mapping from profile paths to values that stands at `at` in some document, such as the changes of an arm."""
+
+    document: Document
+    at: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """Several documents laid over one another; each place names the layer that had the last word.
 

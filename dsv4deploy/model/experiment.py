@@ -3,15 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dsv4deploy.model.profile.section import Count, Port, Section
 from dsv4deploy.model.text import Line, Name
 
-# `ready`, `failed` (whatever the class), `progressing` or the class of a failure.
+# `ready`, `reached`, `failed` (whatever the class), `check-failed`, `progressing` or the class of a failure.
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+
+# What becomes of an arm. `failed` in a table stands for any class of failure, and for a check that failed.
+READY: Final = "ready"
+REACHED: Final = "reached"
+CHECK_FAILED: Final = "check-failed"
+PROGRESSING: Final = "progressing"
+INFRASTRUCTURAL: Final = "infrastructure"
+FAILED: Final = "failed"
+# The words that say of no configuration that it is bad.
+ENDS: Final = (READY, REACHED, PROGRESSING, INFRASTRUCTURAL)
+
+# A start that is this far has everything before it behind it: `warmup` means that the capture went well.
+Stage = Literal["init", "load", "pool", "capture", "warmup"]
+Check = Literal["log", "gpus", "endpoints", "server-info", "patches", "metrics", "smoke", "capacity"]
 
 
 class Hypothesis(Section):
@@ -29,6 +43,7 @@ class Arm(Section):
     variants: Annotated[tuple[Name, ...], Field(description="variants of the profile to lay over it")] = ()
     control: Annotated[Name | None, Field(description="the arm that it is compared with; none: it is a control")] = None
     deadline_s: Annotated[Count | None, Field(description="seconds that it has; left out: what all have")] = None
+    reach: Annotated[Stage | None, Field(description="stage at which it has come far enough; left out: as all")] = None
     still: Annotated[tuple[Line, ...], Field(description="mechanisms that are at work here all the same")] = ()
 
 
@@ -61,6 +76,14 @@ class Experiment(Section):
     deadline_s: Annotated[Count | None, Field(description="seconds that an arm has")] = None
     polls: Annotated[Polls | None, Field(description="the same as a number of polls")] = None
     repeats: Annotated[Count, Field(le=20, description="launches of each arm")] = 1
+    reach: Annotated[
+        Stage | None,
+        Field(description="stage at which an arm has come far enough and counts as `reached`; left out: ready"),
+    ] = None
+    checks: Annotated[
+        tuple[Check, ...],
+        Field(description="health checks of the profile that a ready arm must pass; else it is `check-failed`"),
+    ] = ()
     port: Annotated[
         Port | None, Field(description="port of the arms; left out: a free one, or that of the profile")
     ] = None
@@ -68,18 +91,9 @@ class Experiment(Section):
         Literal["stop-and-restore", "leave"], Field(description="what becomes of the service that runs there")
     ] = "stop-and-restore"
 
-    @model_validator(mode="after")
-    def _hangs_together(self) -> Self:
-        if self.deadline_s is not None and self.polls is not None:
-            raise ValueError("`deadline_s` and `polls` say the same; give one")
-        named = [arm.control for arm in self.arms.values() if arm.control]
-        named += [name for decision in self.decide for name in decision.when]
-        if unknown := next((name for name in named if name not in self.arms), None):
-            raise ValueError(f"there is no arm {unknown}; there are {', '.join(self.arms)}")
-        supported = [decision.supports for decision in self.decide if decision.supports]
-        if unknown := next((name for name in supported if name not in self.hypotheses), None):
-            raise ValueError(f"there is no hypothesis {unknown}; there are {', '.join(self.hypotheses) or 'none'}")
-        return self
+    def goal(self, arm: str) -> Stage | None:
+        """The stage at which an arm has come far enough; None where it must get ready."""
+        return self.arms[arm].reach or self.reach
 
     def limit_s(self, arm: str) -> float | None:
         """Seconds that an arm has; None where the profile says."""

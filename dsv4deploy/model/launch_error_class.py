@@ -184,6 +184,14 @@ TOLD_CLASSES = by_slug(
     ErrorClass("patch-in-container", "This kind of patch cannot be laid over an image."),
     ErrorClass("patch-unnecessary", "The engine has what the patch was for."),
     ErrorClass("patches-collide", "Two patches change one file."),
+    ErrorClass(
+        "experiment", "An experiment names an arm, an outcome or a hypothesis that is not there, or contradicts itself."
+    ),
+    ErrorClass("confound", "An arm differs from its control by more than one variable: nobody can say which did it."),
+    ErrorClass("same-as-control", "An arm starts the same as its control: it repeats it and answers nothing."),
+    ErrorClass("no-control", "A hypothesis blames what no two arms differ in alone: no outcome can speak for it."),
+    ErrorClass("mechanism-still-there", "What a hypothesis blames is at work in an arm that should be free of it."),
+    ErrorClass("arm-cannot-answer", "What an arm starts cannot show what is asked: no graphs, nothing compiled."),
     ErrorClass("fact-unknown", "No fact has this name; it is ignored."),
     ErrorClass("fact-wrong-type", "The fact is of another kind; it counts as unknown."),
     ErrorClass("weights-do-not-fit", "The weights of one rank are larger than the memory of a card."),

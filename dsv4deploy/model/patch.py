@@ -136,6 +136,15 @@ class Proof(Section):
         return self
 
 
+class Trial(Section):
+    """How the patched kernel is tried without the engine: a Python file in the patch folder, and a function in it."""
+
+    file: Annotated[Inside, Field(description="file in the patch folder; it imports the patched package")]
+    function: Annotated[
+        Package, Field(description="takes nothing and returns two callables: the kernel, and its reference")
+    ] = "trial"
+
+
 class DropWhen(Section):
     """The upstream version that makes the patch unnecessary."""
 
@@ -162,6 +171,9 @@ class About(Section):
         tuple[Provides, ...], Field(description="what it makes work that the stock engine does not")
     ] = ()
     proof: Annotated[Proof, Field(description="how to see that it is loaded and active")] = Proof()
+    trial: Annotated[Trial | None, Field(description="how `dsv4deploy probe --profile` tries its kernel on a node")] = (
+        None
+    )
     needed_for: Annotated[Line | None, Field(description="what does not work without it")] = None
     drop_when: Annotated[DropWhen | None, Field(description="when it can go")] = None
     origin: Annotated[Line | None, Field(description="where it comes from: link, commit, author")] = None

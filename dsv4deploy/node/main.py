@@ -25,7 +25,7 @@ VERBS = {
     **dict.fromkeys(("rollback", "restore", "confirm", "release"), "trial"),
     "wait": "judging",
     **dict.fromkeys(("start", "stop", "restart", "prune", "history", "status", "logs"), "serving"),
-    **dict.fromkeys(("check", "bundle", "probe"), "checking"),
+    **dict.fromkeys(("check", "measure", "bundle", "probe"), "checking"),
     **dict.fromkeys(("patches-status", "patches-verify", "patches-revert"), "patching"),
 }
 

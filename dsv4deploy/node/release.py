@@ -32,7 +32,7 @@ def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     Raises:
         Trouble: the archive is not what was sent, or does not fit on the disk.
     """
-    contents = _unpacked(document)
+    contents = unpacked(document)
     manifest = _manifest(contents)
     digest = str(manifest["digest"])
     target = place.release(digest)
@@ -144,7 +144,12 @@ def last_confirmed(place: Place, but: str | None = None) -> str | None:
     return None
 
 
-def _unpacked(document: dict[str, Any]) -> dict[str, bytes]:
+def unpacked(document: dict[str, Any]) -> dict[str, bytes]:
+    """The files of the bundle in `archive` (base64 of a tar, with its `sha256`), by path.
+
+    Raises:
+        Trouble: the archive is not what was sent.
+    """
     try:
         data = base64.b64decode(document["archive"], validate=True)
     except (KeyError, TypeError, ValueError):

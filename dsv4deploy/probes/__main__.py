@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> int:
         payloads=asked.payloads,
         pool_bytes=asked.pool_bytes,
         fault=asked.fault or "",
-        kernel=asked.kernel,
+        kernels=tuple(asked.kernel),
     )
     document = json.dumps(run(cases, ask, lambda line: print(line, file=sys.stderr, flush=True)), indent=1)
     if asked.out == "-":
@@ -59,7 +59,9 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--payloads", type=_sizes, default=_USUAL.payloads, metavar="BYTES,...")
     parser.add_argument("--pool-bytes", type=int, default=_USUAL.pool_bytes, metavar="N")
     parser.add_argument("--fault", choices=("wrong", "hang", "die"), help="what the last rank does on purpose")
-    parser.add_argument("--kernel", default=_USUAL.kernel, metavar="FILE:FUNCTION", help="a patched kernel's trial")
+    parser.add_argument(
+        "--kernel", action="append", default=[], metavar="FILE:FUNCTION", help="a patched kernel's trial; repeatable"
+    )
     return parser.parse_args(words)
 
 

@@ -28,7 +28,7 @@ class Ask:
         payloads: sizes of the messages of a collective in bytes.
         pool_bytes: the pool to allocate on each card; 0 for nine tenths of what is free.
         fault: `wrong`, `hang` or `die`: what the last rank does on purpose.
-        kernel: `FILE:FUNCTION` of a patched kernel's trial.
+        kernels: `FILE:FUNCTION` of each patched kernel's trial.
     """
 
     device: str = "cuda"
@@ -37,7 +37,7 @@ class Ask:
     payloads: tuple[int, ...] = tuple(1 << bits for bits in range(10, 29, 2))
     pool_bytes: int = 0
     fault: str = ""
-    kernel: str = ""
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

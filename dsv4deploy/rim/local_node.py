@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim.nodetool import build
 
@@ -45,13 +46,22 @@ class LocalNode:
             raise Trouble(str(error.get("message")), str(error.get("remedy") or ""), Exit.APPLY_FAILED)
         return answer
 
+    def observed(self, bundle: Bundle) -> Observation:
+        """Facts of this machine and of the engine, and what stands against the release."""
+        return Observation.model_validate(
+            self.ask("observe", bundle.name, manifests=[json.loads(bundle.manifest.text)])
+        )
+
     def put(self, bundle: Bundle) -> None:
         """Install the release that `bundle` is; nothing is started."""
-        content = archive(bundle)
-        document = {"digest": bundle.digest, "manifest": json.loads(bundle.manifest.text)}
-        self.ask(
-            "install", bundle.name, **document, archive=base64.b64encode(content).decode(), sha256=_digest(content)
-        )
+        self.ask("install", bundle.name, **installable(bundle))
+
+
+def installable(bundle: Bundle) -> dict[str, Any]:
+    """A bundle as the tool takes it: digest, manifest, and the archive with its own digest."""
+    content = archive(bundle)
+    document = {"digest": bundle.digest, "manifest": json.loads(bundle.manifest.text)}
+    return {**document, "archive": base64.b64encode(content).decode(), "sha256": _digest(content)}
 
 
 def archive(bundle: Bundle) -> bytes:

@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.node import probe
+from dsv4deploy.node import trouble as node_trouble
 
 _ROOM = "dsv4deploy/probes"
 
@@ -24,8 +27,12 @@ def sources() -> dict[str, str]:
     return found
 
 
-def run(python: Path, words: Sequence[str], tell: Callable[[str], None]) -> str:
+def run(
+    python: Path, words: Sequence[str], tell: Callable[[str], None], beside: Mapping[str, Any] | None = None
+) -> str:
     """Run the probes that `words` name with `python`; `tell` hears each line at once.
+
+    `beside` is what else the tool on a node gets: an `archive` and `manifest` of a bundle, and further `sources`.
 
     Returns:
         the document, as text.
@@ -34,20 +41,27 @@ def run(python: Path, words: Sequence[str], tell: Callable[[str], None]) -> str:
         Trouble: that Python cannot run them, with the last thing it said.
     """
     with tempfile.TemporaryDirectory(prefix="dsv4deploy-probes-") as folder:
-        for name, text in sources().items():
-            target = Path(folder, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+        more = dict(beside or {})
+        surroundings = _prepared(Path(folder), {**more, "sources": {**sources(), **more.get("sources", {})}})
         out = Path(folder, "answers.json")
         command = [str(python), "-m", "dsv4deploy.probes", str(out), *words]
-        said = _listened(command, folder, tell)
+        said = _listened(command, folder, surroundings, tell)
         if not out.exists():
             last = next((line for line in reversed(said) if line.strip()), "it said nothing")
             raise Trouble(f"{python} cannot run the probes: {last}", "name the engine's own Python with --python")
         return out.read_text(encoding="utf-8")
 
 
-def _listened(command: Sequence[str], folder: str, tell: Callable[[str], None]) -> list[str]:
+def _prepared(folder: Path, document: dict[str, Any]) -> dict[str, str]:
+    try:
+        return probe.prepared(folder, document)
+    except node_trouble.Trouble as trouble:
+        raise Trouble(trouble.message, trouble.remedy) from None
+
+
+def _listened(
+    command: Sequence[str], folder: str, surroundings: Mapping[str, str], tell: Callable[[str], None]
+) -> list[str]:
     """Start `command` in a group of its own, hear it to its end, and leave nothing of it when we are interrupted."""
     try:
         running = subprocess.Popen(
@@ -56,7 +70,7 @@ def _listened(command: Sequence[str], folder: str, tell: Callable[[str], None]) 
             stderr=subprocess.PIPE,
             text=True,
             cwd=folder,  # so that `-m` finds the copy and nothing else
-            env={**os.environ, "PYTHONPATH": folder},
+            env=dict(surroundings),
             process_group=0,
         )
     except OSError as error:

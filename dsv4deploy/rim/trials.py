@@ -1,6 +1,6 @@
-"""Keeps the trials of experiments, one numbered YAML file each, beside the project and in no git."""
+"""Keeps the trials and verdicts of experiments, one YAML file each, beside the project and in no git."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,11 +9,13 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from dsv4deploy.model.campaign import Conclusion, Made
 from dsv4deploy.model.experiment import Trial
+from dsv4deploy.model.mark import Condition, Core, Host
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.rim.project import FOLDER
 
-_TRIALS, _DRAFTS = FOLDER / "trials", FOLDER / "drafts"
+_TRIALS, _DRAFTS, _VERDICTS = FOLDER / "trials", FOLDER / "drafts", FOLDER / "verdicts"
 _TRIAL = TypeAdapter(Trial)
 
 
@@ -23,16 +25,16 @@ def kept(project: Path, experiment: str) -> tuple[Trial, ...]:
     Raises:
         Trouble: a record cannot be read.
     """
-    found = []
-    for path in sorted((project / _TRIALS).glob("[0-9]*.yaml")):
-        try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
-            trial = _TRIAL.validate_python({**data["trial"], "record": str(_TRIALS / path.name)})
-        except (OSError, yaml.YAMLError, ValidationError, KeyError, TypeError) as error:
-            raise Trouble(f"{path} is no trial: {' '.join(str(error).split())[:200]}", "remove it") from None
-        if trial.experiment == experiment:
-            found.append(trial)
-    return tuple(found)
+    return tuple(one.trial for one in made(project) if one.trial.experiment == experiment)
+
+
+def made(project: Path) -> tuple[Made, ...]:
+    """All trials of a project with what stands beside them, the oldest first.
+
+    Raises:
+        Trouble: a record cannot be read.
+    """
+    return tuple(_made(path, data) for path, data in _each(project / _TRIALS, "[0-9]*.yaml", "trial"))
 
 
 def keep(project: Path, trial: Trial, more: Mapping[str, Any]) -> Trial:
@@ -42,18 +44,33 @@ def keep(project: Path, trial: Trial, more: Mapping[str, Any]) -> Trial:
         Trouble: it cannot be written.
     """
     folder = project / _TRIALS
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (project / FOLDER / ".gitignore").write_text("*\n")
-        number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.yaml")), default=0)
-        path = folder / f"{number:04}.yaml"
-        tree = {"schema": "trial/1", "trial": {k: v for k, v in asdict(trial).items() if k != "record"}, **more}
-        fresh = path.with_suffix(".new")
-        fresh.write_text(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=120), encoding="utf-8")
-        fresh.replace(path)
-    except OSError as error:
-        raise Trouble(f"{folder} cannot be written: {error.strerror}", "make the folder writable") from None
+    number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.yaml")), default=0)
+    path = folder / f"{number:04}.yaml"
+    _write(
+        project, path, {"schema": "trial/1", "trial": {k: v for k, v in asdict(trial).items() if k != "record"}, **more}
+    )
     return replace(trial, record=str(_TRIALS / path.name))
+
+
+def conclude(project: Path, conclusion: Conclusion) -> Path:
+    """Write what an experiment came to, in the place of what it came to before.
+
+    Raises:
+        Trouble: it cannot be written.
+    """
+    path = project / _VERDICTS / f"{conclusion.name}.yaml"
+    _write(project, path, {"schema": "verdict/1", "verdict": conclusion.model_dump(mode="json", exclude_defaults=True)})
+    return path
+
+
+def conclusions(project: Path) -> tuple[Conclusion, ...]:
+    """What the experiments of a project came to, the oldest first.
+
+    Raises:
+        Trouble: a record cannot be read.
+    """
+    found = [_conclusion(path, data) for path, data in _each(project / _VERDICTS, "*.yaml", "verdict")]
+    return tuple(sorted(found, key=lambda one: (one.at, one.name)))
 
 
 def draft(project: Path, name: str, rule: Mapping[str, Any], lines: Sequence[str]) -> Path:
@@ -65,6 +82,54 @@ def draft(project: Path, name: str, rule: Mapping[str, Any], lines: Sequence[str
     return path
 
 
+def drafts(project: Path) -> tuple[str, ...]:
+    """The draft rules that nobody has moved yet, as paths below the project."""
+    return tuple(str(path.relative_to(project)) for path in sorted((project / _DRAFTS).glob("*.yaml")))
+
+
 def now() -> str:
     """This moment, as records have it."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _each(folder: Path, pattern: str, what: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted(folder.glob(pattern)):
+        try:
+            data = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        except (OSError, yaml.YAMLError) as error:
+            raise _no(path, what, error) from None
+        yield path, data if isinstance(data, dict) else {}
+
+
+def _made(path: Path, data: Mapping[str, Any]) -> Made:
+    try:
+        trial = _TRIAL.validate_python({**data["trial"], "record": str(_TRIALS / path.name)})
+        stack = data.get("stack") or {}
+        core = Core.model_validate(stack["core"]) if "core" in stack else None
+        host, condition = stack.get("host") or {}, data.get("condition") or {}
+        return Made(trial, core, Host.model_validate(host), Condition.model_validate(condition))
+    except (ValidationError, KeyError, TypeError) as error:
+        raise _no(path, "trial", error) from None
+
+
+def _conclusion(path: Path, data: Mapping[str, Any]) -> Conclusion:
+    try:
+        return Conclusion.model_validate(data["verdict"])
+    except (ValidationError, KeyError) as error:
+        raise _no(path, "verdict", error) from None
+
+
+def _no(path: Path, what: str, error: Exception) -> Trouble:
+    return Trouble(f"{path} is no {what}: {' '.join(str(error).split())[:200]}", "remove it")
+
+
+def _write(project: Path, path: Path, tree: Mapping[str, Any]) -> None:
+    """Put a record at `path`, whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (project / FOLDER / ".gitignore").write_text("*\n")
+        fresh = path.with_suffix(".new")
+        fresh.write_text(yaml.safe_dump(dict(tree), sort_keys=False, allow_unicode=True, width=120), encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise Trouble(f"{path.parent} cannot be written: {error.strerror}", "make the folder writable") from None

@@ -1,13 +1,24 @@
 """Thinks about an experiment: what confounds it before anything is launched, which arm is next, what the outcomes mean."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
-from dsv4deploy.model.experiment import Decision, Experiment, Judgement, Kind, Trial
-from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate
+from dsv4deploy.model.experiment import (
+    ENDS,
+    FAILED,
+    INFRASTRUCTURAL,
+    PROGRESSING,
+    READY,
+    Decision,
+    Experiment,
+    Judgement,
+    Kind,
+    Trial,
+)
+from dsv4deploy.model.launch import Json
+from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate, plain
 
-READY, PROGRESSING, INFRASTRUCTURAL = "ready", "progressing", "infrastructure"
-_ENDS = {READY, PROGRESSING, INFRASTRUCTURAL}
 # What an arm has of its own, so that it can run beside others; it is no variable.
 _OWN = {"port", "host", "DSV4_REHEARSAL_SPEED"}
 # A rule of the catalogue that says of a launch that it cannot show what it seems to show.
@@ -20,9 +31,10 @@ Values = Mapping[str, str]
 
 def variables(one: Candidate) -> dict[str, str]:
     """Everything that is written of one launch and that another launch may have otherwise, by subject."""
-    found = {f"setting:{s.dest}": str(s.value) for s in one.launch.settings.values() if s.dest not in _OWN}
+    found = {f"setting:{s.dest}": _text(s.value) for s in one.launch.settings.values() if s.dest not in _OWN}
     found |= {f"env:{v.name}": v.value for v in one.launch.environment.values() if v.name not in _OWN}
-    return {**found, "engine": str(one.launch.version), "build": str(one.launch.build), "patches": _patches(one)}
+    engine = " ".join(filter(None, (one.launch.version, one.launch.build, one.venv)))
+    return {**found, "engine": engine, "patches": _patches(one)}
 
 
 def differences(one: Candidate, other: Candidate) -> tuple[str, ...]:
@@ -132,11 +144,18 @@ def outcome_of(answer: Mapping[str, object]) -> str:
     return PROGRESSING if answer.get("late") and not kind else str(kind or "unrecognised")
 
 
-def next_arm(experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Trial]) -> str | None:
-    """The arm to launch next; None where the verdict stands, or nothing is left to do."""
+def next_arm(
+    experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Trial], running: Sequence[str] = ()
+) -> str | None:
+    """The arm to launch next; None where the verdict stands, or nothing is left to do.
+
+    `running` are the arms that are being launched on other nodes now, as often as they are.
+    """
     if judged(experiment, keys, trials).kind is not Kind.UNFINISHED:
         return None
-    return next((name for name in experiment.arms if not _done(experiment, _of(name, keys, trials))), None)
+    return next(
+        (name for name in experiment.arms if not _done(experiment, _of(name, keys, trials), running.count(name))), None
+    )
 
 
 def judged(experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Trial]) -> Judgement:
@@ -178,9 +197,9 @@ def _of(name: str, keys: Mapping[str, str], trials: Sequence[Trial]) -> list[Tri
     return [trial for trial in trials if trial.arm == name and trial.key == keys.get(name)]
 
 
-def _done(experiment: Experiment, made: Sequence[Trial]) -> bool:
+def _done(experiment: Experiment, made: Sequence[Trial], running: int = 0) -> bool:
     told = [trial for trial in made if trial.outcome != INFRASTRUCTURAL]
-    return len(told) >= experiment.repeats or len(made) >= experiment.repeats + _TRIES_AGAIN
+    return len(told) + running >= experiment.repeats or len(made) + running >= experiment.repeats + _TRIES_AGAIN
 
 
 def _word(made: Sequence[Trial]) -> str:
@@ -194,12 +213,16 @@ def _fits(decision: Decision, complete: Mapping[str, str]) -> bool:
 
 
 def _means(word: str, wanted: str) -> bool:
-    return word == wanted or (wanted == "failed" and word not in {*_ENDS, Kind.FLAKY})
+    return word == wanted or (wanted == FAILED and word not in {*ENDS, Kind.FLAKY})
 
 
 def _tally(made: Sequence[Trial]) -> str:
     words = [trial.outcome for trial in made]
-    return ", ".join(f"{words.count(word)} times {word}" for word in dict.fromkeys(words))
+    return ", ".join(f"{words.count(word)} of {len(words)} {word}" for word in dict.fromkeys(words))
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(plain(value))
 
 
 def _patches(one: Candidate) -> str:

@@ -56,6 +56,7 @@ class Candidate:
     catalogue: Catalogue | None = None
     patches: tuple[Patch, ...] = ()
     rehearsal: bool = False
+    venv: str | None = None
 
     def outcome(self, dest: str) -> Outcome:
         """What becomes of one argument."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused, Related
-from dsv4deploy.model.document import Document, KeyPath, Merged, Sources, Tree, dotted
+from dsv4deploy.model.document import Document, KeyPath, Merged, Overlay, Sources, Tree, dotted
 from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.place import Place
 from dsv4deploy.source.document import load_value
@@ -24,8 +24,13 @@ _STEP = re.compile(r"""(?:(?:^|(?<!^)\.)(?:"(?P<quoted>[^"]+)"|(?P<key>[^.\[\]="
 _EXAMPLES = 'paths look like memory.fraction_static, hardware.devices[0] or env."my.key"'
 
 
-def resolve(chain: Sequence[Document], variants: Sequence[str] = (), sets: Sequence[str] = ()) -> Merged:
-    """One tree from `chain` (the base first, the profile last), then the named variants, then the `--set` texts.
+def resolve(
+    chain: Sequence[Document],
+    variants: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    overlays: Sequence[Overlay] = (),
+) -> Merged:
+    """One tree from `chain` (the base first, the profile last), then named variants, overlays and `--set` texts.
 
     Raises:
         Refused: a variant that is malformed or does not exist, a `--set` that cannot be read or does not fit.
@@ -39,6 +44,7 @@ def resolve(chain: Sequence[Document], variants: Sequence[str] = (), sets: Seque
     ground.remove((VARIANTS,))
     names = _offered_names(offered, ground.sources)
     layers = [partial(_lay_variant, ground, offered, name, names) for name in variants]
+    layers += [partial(_lay_overlay, ground, overlay) for overlay in overlays]
     _lay_all(ground, [*layers, *(partial(_lay_set, ground, text) for text in sets)])
     files = tuple(document.file for document in reversed(chain))
     return Merged(ground.tree, ground.keys, ground.values, ground.sources, files, names)
@@ -74,7 +80,7 @@ class _Ground:
             for path in _paths(value):
                 self._note(layer, (*start, *path), (*target, *path))
 
-    def put(self, path: KeyPath, at: Place, layer: _Layer, start: KeyPath) -> None:
+    def put(self, path: KeyPath, at: Place, layer: Document | _Layer, start: KeyPath) -> None:
         """As `lay`, for a `path` that was written in one piece at `at`; mappings on the way come into being."""
         if path[0] in (EXTENDS, VARIANTS):
             raise _refused(at, f"{path[0]} is read from files only", f"write {path[0]} into the profile", self.sources)
@@ -161,14 +167,23 @@ def _offered_names(offered: _Layer, sources: Sources) -> tuple[str, ...]:
 def _lay_variant(ground: _Ground, offered: _Layer, name: str, names: tuple[str, ...]) -> None:
     if name not in names:
         raise _unknown_variant(ground, offered, name, names)
-    above = (VARIANTS, name, "set")
-    overlay = _at(offered.tree, above)
-    for key in overlay if isinstance(overlay, dict) else ():
-        at = offered.keys[*above, key]
+    _lay_paths(ground, offered, (VARIANTS, name, "set"))
+
+
+def _lay_overlay(ground: _Ground, overlay: Overlay) -> None:
+    ground.sources |= overlay.document.sources
+    _lay_paths(ground, overlay.document, overlay.at)
+
+
+def _lay_paths(ground: _Ground, layer: Document | _Layer, above: KeyPath) -> None:
+    """Lay what stands at `above`, a mapping from paths to values."""
+    changes = _at(layer.tree, above)
+    for key in changes if isinstance(changes, dict) else ():
+        at = layer.keys[*above, key]
         path = _path(key)
         if path is None:
             raise _refused(at, f"{key} is no path into a profile", _EXAMPLES, ground.sources)
-        ground.put(path, at, offered, (*above, key))
+        ground.put(path, at, layer, (*above, key))
 
 
 def _unknown_variant(ground: _Ground, offered: _Layer, name: str, names: tuple[str, ...]) -> Refused:

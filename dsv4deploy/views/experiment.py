@@ -6,9 +6,11 @@ from dsv4deploy.model.diagnostic import Diagnostic
 from dsv4deploy.model.experiment import Experiment, Judgement, Trial
 
 
-def opening(experiment: Experiment, told: str, objections: Iterable[Diagnostic], differ: Mapping[str, str]) -> str:
+def opening(
+    experiment: Experiment, told: Iterable[str], objections: Iterable[Diagnostic], differ: Mapping[str, str]
+) -> str:
     """The question, where it is asked, what is wrong with it, and the arms with what each changes."""
-    lines = [f"{experiment.name}: {experiment.question}", told]
+    lines = [f"{experiment.name}: {experiment.question}", *told]
     for one in objections:
         lines += [f"{one.level}[{one.rule}]: {one.message}", f"  = effect: {one.effect}", f"  = remedy: {one.remedy}"]
     width = max(map(len, experiment.arms))

@@ -16,6 +16,8 @@ def screen(document: ProbeDocument, news: Sequence[Deviation], verdict: PeerVerd
     lines = [_stack(document.stack), *cards]
     if document.fault:
         lines.append(f"injected fault: {document.fault}")
+    if no_card := _without_card(document):
+        return "\n".join([*lines, no_card]) + "\n"
     lines += [_line(one) for one in document.results]
     figures = [line for one in document.results for line in _figures(one)]
     if figures:
@@ -27,6 +29,19 @@ def screen(document: ProbeDocument, news: Sequence[Deviation], verdict: PeerVerd
     if verdict.remedy:
         lines.append(f"  = remedy: {verdict.remedy}")
     return "\n".join(lines) + "\n"
+
+
+def _without_card(document: ProbeDocument) -> str:
+    """Why none of the probes could ask its question, where that is for want of a card."""
+    if document.device != "cuda" or document.stack.gpus or any(one.outcome != "unknown" for one in document.results):
+        return ""
+    count = f"none of {len(document.results)} probes could ask its question"
+    if document.stack.cuda is None:
+        return f"no GPU: this torch is built without CUDA, so {count}\n  = remedy: name the engine's own Python"
+    return (
+        f"no GPU: torch has CUDA {document.stack.cuda} and sees no card, so {count}\n"
+        "  = remedy: see what nvidia-smi says there, and whether CUDA_VISIBLE_DEVICES hides the cards"
+    )
 
 
 def _stack(stack: Stack) -> str:

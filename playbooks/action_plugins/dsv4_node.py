@@ -22,7 +22,7 @@ _NO_PYTHON = 127
 _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last", "only", "capacity",
-    "python", "words", "since_s", "follow",
+    "python", "words", "since_s", "follow", "trials", "below",
 }  # fmt: skip
 _CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune",
              "patches-revert"}  # fmt: skip
@@ -47,9 +47,9 @@ class ActionModule(ActionBase):
         request = {key: value for key, value in asked.items() if value not in (None, "")}
         tool = _tool(request.pop("tool", None))
         if "bundle" in request:
-            request |= _bundle(Path(request.pop("bundle")), with_files=bool({"stage", "install"} & set(verbs)))
+            request |= _bundle(Path(request.pop("bundle")), with_files=bool({"stage", "install", "probe"} & set(verbs)))
         if "probe" in verbs:
-            request["sources"] = _probes()
+            request["sources"] = {**_probes(), **request.pop("trials", {})}
         if "bundles" in request:
             request["manifests"] = [_manifest(Path(folder)) for folder in request.pop("bundles")]
         expected = request.pop("expect", {})

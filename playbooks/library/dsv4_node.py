@@ -16,8 +16,8 @@ options:
     type: list
     elements: str
     required: true
-    choices: [observe, status, history, logs, check, bundle, preflight, stage, install, switch, wait, confirm, restore, rollback,
-              start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
+    choices: [observe, status, history, logs, check, measure, bundle, preflight, stage, install, switch, wait, confirm, restore,
+              rollback, start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
   name:
     description: Name of the deployment; taken from the bundle if one is given.
     type: str
@@ -70,10 +70,16 @@ options:
     description: For C(probe), what to run and how, as C(python -m dsv4deploy.probes) takes it.
     type: list
     elements: str
+  trials:
+    description: For C(probe), further files that travel with the probes, path to text.
+    type: dict
   only:
     description: For C(check), the checks that are wanted; all if left out.
     type: list
     elements: str
+  below:
+    description: For C(measure), the tokens a second that are asked about; measured until the answer is clear of it.
+    type: float
   capacity:
     description: For C(check), also send the longest prompt as often at once as must be served.
     type: bool

@@ -64,6 +64,55 @@ def test_the_first_experiment_is_criticised_before_anything_starts(project: Path
     assert not (project / ".dsv4deploy/trials").exists()
 
 
+def small(project: Path, arms: str, decide: str, *more: str) -> Path:
+    """An experiment on the profile of the example."""
+    lines = ["name: small", "question: which?", "profile: ../dsv4-flash-nvfp4-tp4/profile.yaml", *more]
+    path = project / "small.yaml"
+    path.write_text("\n".join([*lines, f"arms: {arms}", f"decide: [{decide}]"]))
+    return path
+
+
+def test_an_arm_that_compiles_nothing_is_named_before_anything_starts(project: Path) -> None:
+    arms = "{a: {}, b: {control: a, changes: {compile.torch_compile: true, cuda_graph.enabled: false}}}"
+    small(project, arms, "{when: {a: ready, b: ready}, verdict: fine}")
+    code, out = run(project, "diagnose", "small.yaml", "--local", "--check")
+    assert code == 1
+    assert "warning[arm-cannot-answer]: arm b: it compiles nothing, and so proves nothing about torch.compile" in out
+
+
+def test_mistakes_of_the_file_and_of_every_arm_are_told_in_their_places_at_once(project: Path) -> None:
+    arms = "{a: {changes: {compile.torch_compil: true}}, b: {control: c, changes: {parallel.tp: four}}}"
+    small(project, arms, "{when: {a: redy}, verdict: v}")
+    code, out = run(project, "diagnose", "small.yaml", "--check")
+    assert code == 1
+    assert out.count("--> small.yaml:4:") == 3
+    assert out.count("--> small.yaml:5:") == 1
+    assert "did you mean torch_compile?" in out
+    assert "parallel.tp: expected" in out
+    assert "there is no arm c" in out
+    assert "did you mean ready?" in out
+    assert not (project / ".dsv4deploy").exists()
+
+
+def test_an_arm_counts_once_it_is_far_enough_and_one_that_fails_a_health_check_has_failed(project: Path) -> None:
+    unhealthy = "{control: far, reach: null, changes: {health.endpoints: [/nowhere]}}"
+    arms = f"{{far: {{reach: capture}}, sick: {unhealthy}}}"
+    small(project, arms, "{when: {far: reached, sick: check-failed}, verdict: it is sick}", "checks: [endpoints, log]")
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert code == 0, out
+    assert "far: reached after" in out
+    assert "/nowhere answered 404" in out
+    assert "verdict: decided: it is sick" in out
+    assert nothing_left(project)
+
+
+def test_a_profile_that_bisect_cannot_read_is_told_as_validate_tells_it(project: Path) -> None:
+    (project / "bad.yaml").write_text("name: flash\nengine: {version: 0.5.21, vnev: /opt}\n")
+    code, out = run(project, "bisect", "--good", "bad.yaml", "--bad", "bad.yaml", "--local")
+    assert code in {1, 2}
+    assert "a bug in dsv4deploy" not in out
+
+
 def test_the_recorded_outcome_has_its_verdict_mark_and_draft_and_is_not_run_twice(project: Path) -> None:
     words = ("diagnose", "experiment-2.yaml", "--local", "--repeats", "1")
     code, out = run(project, *words)

@@ -1,8 +1,10 @@
 """Experiments and bisections on real nodes: verdicts, and the service that ran before runs again whatever happens."""
 
+import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 import pytest
 from ground import PORT, Ground, profile
@@ -18,6 +20,7 @@ hypotheses:
 arms:
   plain: {}
   switched: {control: plain, changes: {env.DSV4_REHEARSAL_FAIL: FAILURE}}
+checks: [endpoints]
 deadline_s: 60
 port: 31000
 decide:
@@ -25,6 +28,16 @@ decide:
   - {when: {plain: ready, switched: ready}, verdict: the switch breaks nothing}
 """
 ARMS = ("which-plain", "which-switched")
+STARTED_S = 300  # a guard against waiting for ever; nothing is measured by it
+
+
+@pytest.fixture(autouse=True)
+def without_arms(ground: Ground) -> Iterator[None]:
+    """Leave no arm of a test that failed to the next one."""
+    yield
+    units = " ".join(f"{one} dsv4deploy-watch-{one}" for one in ARMS)
+    for node in ground.nodes:
+        ground.shell(f"systemctl stop {units}; rm -f /etc/systemd/system/*which-*", node.name)
 
 
 def prepare(ground: Ground, failure: str = "stream-capture-isolation", **env: str) -> None:
@@ -58,7 +71,7 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
     ground.apply("--limit", "gpu01")
     before = ground.release()
     running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
-    ground.eventually(lambda: ground.pid(unit="which-switched"), 120)
+    ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
     os.kill(running.pid, signal.SIGINT)
     out, _ = running.communicate(timeout=120)
     assert running.returncode == 130, out
@@ -69,6 +82,38 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
     assert code == 0, out
     assert "plain: ready after" in out
     assert "done before" in out
+
+
+def test_a_controller_that_was_killed_leaves_a_node_that_the_next_run_brings_back(ground: Ground) -> None:
+    prepare(ground, "hung")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
+    ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
+    ground.kill(running)
+    prepare(ground)
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert code == 0, out
+    assert "done before" in out
+    assert "gpu01: flash is started again" in out
+    ground.serves(before)
+    nothing_left(ground)
+
+
+def test_arms_run_side_by_side_on_equal_nodes_and_an_arm_that_ends_both_ways_settles_nothing(ground: Ground) -> None:
+    prepare(ground)
+    broken = json.dumps({"rules": [{"when": {"port": 31000}, "then": {"fail": "oom-load"}}]})
+    for node, world in (("gpu01", "{}"), ("gpu02", broken)):
+        ground.shell(f"cat > /opt/world.json <<'EOF'\n{world}\nEOF", node)
+    experiment = EXPERIMENT.replace("DSV4_REHEARSAL_FAIL", "DSV4_REHEARSAL_WORLD").replace("FAILURE", "/opt/world.json")
+    ground.write(experiment.replace("checks: [endpoints]", "repeats: 2"), "experiment.yaml")
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01,gpu02")
+    assert code == 1, out
+    assert "gpu01, gpu02 are equal in what matters" in out
+    assert "verdict: flaky: arm switched is flaky" in out
+    assert out.index("gpu02  plain: starting") < out.index("plain: ready after")
+    for node in ("gpu01", "gpu02"):
+        assert [ground.pid(node, arm) for arm in ARMS] == [0, 0]
 
 
 @pytest.mark.soak
@@ -108,7 +153,7 @@ def test_a_node_that_is_lost_in_mid_arm_is_asked_again_and_the_service_comes_bac
     ground.apply("--limit", "gpu01")
     before = ground.release()
     running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
-    ground.eventually(lambda: ground.pid(unit="which-switched"), 120)
+    ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
     ground.node().cut(silent=True)
     time.sleep(20)
     ground.node().heal()

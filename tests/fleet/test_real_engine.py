@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from ground import PORT, Ground
 from testbed import Fleet, sh
 
@@ -59,6 +60,27 @@ def ground(engine_fleet: Fleet, tmp_path: Path) -> Iterator[Ground]:
     one.write(PROFILE)
     yield one
     one.clean()
+
+
+EXPERIMENT = """
+name: context
+question: Does this model start with a longer context than its config has?
+profile: profile.yaml
+hypotheses:
+  length: {says: the engine refuses it, blames: [args.context-length]}
+arms:
+  fits: {}
+  longer: {control: fits, changes: {args.context-length: 999999}}
+checks: [endpoints]
+deadline_s: 900
+port: 31000
+decide:
+  - when: {fits: ready, longer: context-too-long}
+    verdict: the engine refuses it
+    supports: length
+    matters: [args.context-length]
+  - {when: {fits: ready, longer: ready}, verdict: it starts all the same}
+"""
 
 
 def completion(ground: Ground, node: str) -> str:
@@ -129,6 +151,40 @@ def test_what_the_real_engine_refuses_is_marked_and_refused_from_then_on(ground:
     code, out = ground.run("plan", "--limit", "gpu01", *too_long, "--set", "engine.build=another")
     assert (code, "it does not block" in out) == (0, True), out
     ground.apply("--limit", "gpu01", "--set", "args.context-length=256")
+
+
+def to_its_end(ground: Ground, *words: str) -> str:
+    """Run what takes several starts of the engine, and see that it went well."""
+    running = ground.begin(*words)
+    out, _ = running.communicate(timeout=3600)
+    assert running.returncode == 0, out
+    return out
+
+
+def test_an_experiment_on_the_real_engine_comes_to_its_verdict_mark_and_rule(ground: Ground) -> None:
+    ground.write(EXPERIMENT, "experiment.yaml")
+    out = to_its_end(ground, "diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert "verdict: decided: the engine refuses it" in out
+    assert "max_position_embeddings" in out
+    (mark,) = (ground.folder / "marks").glob("context-too-long-flash-*.yaml")
+    rule = yaml.safe_load((ground.folder / ".dsv4deploy/drafts/context.yaml").read_text())
+    assert rule["when"] == [{"setting": "context_length", "is": 999999}]
+    assert rule["evidence"][0]["grade"] == "reproduced"
+    assert yaml.safe_load(mark.read_text())["core"]["engine_version"] == "0.5.23"
+    assert ground.shell("pgrep -f '[s]glang' | wc -l; ss -Hltn 'sport = :31000' | wc -l") == "0\n0"
+
+
+@pytest.mark.soak
+def test_a_bisection_on_the_real_engine_finds_the_setting_that_it_refuses(ground: Ground) -> None:
+    ground.write(PROFILE, "good.yaml")
+    bad = PROFILE.replace(
+        "context-length: 512, max-total-tokens: 4096", "context-length: 999999, max-total-tokens: 2048"
+    )
+    ground.write(bad.replace("env: {", "env: {OMP_NUM_THREADS: 1, ") + "cuda_graph: {enabled: false}\n", "bad.yaml")
+    out = to_its_end(ground, "bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--limit", "gpu01")
+    assert "culprit: args.context-length=999999" in out
+    assert "context-too-long, found in" in out
+    assert list((ground.folder / ".dsv4deploy/drafts").glob("bisect-*.yaml"))
 
 
 def test_the_hardened_unit_of_a_user_without_rights_serves_behind_a_key_that_nobody_sees(ground: Ground) -> None:

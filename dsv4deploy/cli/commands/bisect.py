@@ -1,10 +1,12 @@
-"""Find the smallest set of differing settings that makes a start fail.
+"""Find the smallest set of differing settings that makes a start fail, a check fail, or a server too slow.
 
 Both profiles are launched first. Then mixes are launched that tell most; mixes that the engine would refuse are not.
-Launches that were made before count. With --check, a start that is ready and fails the command has failed too.
+Launches that were made before count. A version with its venv is one setting, and so is each patch.
 
     dsv4deploy bisect --good fine.yaml --bad broken.yaml --local
-    dsv4deploy bisect --good fine.yaml --bad broken.yaml --local --check 'bench --url $DSV4_URL --at-least 500'
+    dsv4deploy bisect --good fine.yaml --bad broken.yaml -i gpu.ini --below 40
+    dsv4deploy bisect --good fine.yaml --bad broken.yaml -i gpu.ini --health smoke
+    dsv4deploy bisect --good fine.yaml --bad broken.yaml --local --check 'test-it --url $DSV4_URL'
 """
 
 from pathlib import Path
@@ -27,6 +29,16 @@ def command(  # noqa: PLR0917 (options, not arguments)
     world: Annotated[
         Path | None, typer.Option("--world", metavar="FILE", help="Rehearse here, in this world: which mixes fail.")
     ] = None,
+    below: Annotated[
+        float,
+        typer.Option(
+            "--below", min=0, metavar="X", help="Fewer tokens/s than this, measured once ready, is a failure."
+        ),
+    ] = 0,
+    health: Annotated[
+        list[str],
+        typer.Option("--health", metavar="CHECK", help="A health check that must pass once ready; repeatable."),
+    ] = [],  # noqa: B006 (Typer wants a list)
     check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="Must succeed once ready.")] = "",
     deadline: Annotated[float, typer.Option("--deadline", metavar="S", help="Seconds for each launch.")] = 0,
     spurious: Annotated[
@@ -41,7 +53,13 @@ def command(  # noqa: PLR0917 (options, not arguments)
     form: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import arms, bisecting
+    from dsv4deploy.cli.launching import Goal
+    from dsv4deploy.model.trouble import Exit, Trouble
+    from dsv4deploy.node.checks.every import CHECKS
 
-    ground = arms.ground(arms.Where(tuple(inventory), limit, become, ask_become_pass, here, world))
-    asked = bisecting.Asked(good, bad, ground, spurious, missed, deadline or None, check)
-    return bisecting.run(asked, as_json=form is Format.JSON)
+    unknown = [one for one in health if one not in CHECKS]
+    if unknown:
+        raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
+    where = arms.Where(tuple(inventory), limit, become, ask_become_pass, here, world)
+    goal = Goal(deadline or None, None, tuple(health), check, below)
+    return bisecting.run(bisecting.Asked(good, bad, where, goal, spurious, missed), as_json=form is Format.JSON)

@@ -40,6 +40,6 @@ def command(  # noqa: PLR0917 (options, not arguments)
     from dsv4deploy.cli import experimenting
     from dsv4deploy.cli.arms import Where
 
-    where = Where(tuple(inventory), limit, become, ask_become_pass, here, world)
-    asked = experimenting.Asked(experiment, where, again, repeats, check)
+    where = Where(tuple(inventory), limit, become, ask_become_pass, here, world, check)
+    asked = experimenting.Asked(experiment, where, again, repeats)
     return experimenting.run(asked, as_json=form is Format.JSON)

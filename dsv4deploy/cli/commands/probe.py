@@ -1,10 +1,12 @@
 """Reproduce hazards of GPU and collectives in seconds, without loading a model.
 
 The probes run under the engine's own Python, which has torch. Each case is a process of its own with a time limit.
+With a profile they take its Python, the KV pool that it is predicted to have, and the kernels of its patches that
+have a trial: each beside its reference, eagerly and in a capture, with the patch laid over a copy that goes again.
 
     dsv4deploy probe --python /opt/sglang/venv/bin/python
     dsv4deploy probe all-reduce peer-write --python /opt/sglang/venv/bin/python -o probes.json
-    dsv4deploy probe -i gpu.ini --python /opt/sglang/venv/bin/python
+    dsv4deploy probe -i gpu.ini --profile profile.yaml
     dsv4deploy probe --from probes.json
 """
 
@@ -25,8 +27,12 @@ def command(  # noqa: PLR0917 (options, not arguments)
         list[str] | None, typer.Argument(metavar="NAME", help="Probes, or what their names begin with; all without.")
     ] = None,
     python: Annotated[
-        Path, typer.Option("--python", metavar="PATH", help="The engine's Python, here or on the nodes.")
-    ] = Path("python3"),
+        Path | None, typer.Option("--python", metavar="PATH", help="The engine's Python, here or on the nodes.")
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option("--profile", metavar="FILE", help="Take Python, predicted pool and patched kernels from it."),
+    ] = None,
     inventory: Inventory = [],  # noqa: B006 (Typer wants a list)
     read: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Run nothing; show answers written before.")
@@ -38,14 +44,18 @@ def command(  # noqa: PLR0917 (options, not arguments)
     seconds: Annotated[float, typer.Option("--deadline", metavar="S", help="Seconds for each case; 0 is its own.")] = 0,
     device: Annotated[str, typer.Option("--device", help="cuda; cpu tries the collectives without a card.")] = "cuda",
     kernel: Annotated[
-        str, typer.Option("--kernel", metavar="FILE:FUNCTION", help="A patched kernel and its reference.")
-    ] = "",
+        list[str],
+        typer.Option("--kernel", metavar="FILE:FUNCTION", help="A patched kernel and its reference; repeatable."),
+    ] = [],  # noqa: B006 (Typer wants a list)
     limit: Limit = None,
     become: Become = False,
     ask_become_pass: AskBecomePass = False,
     form: OutputFormat = Format.TEXT,
 ) -> int:
-    from dsv4deploy.cli import fleet, probing
+    import sys
+
+    from dsv4deploy.cli import fleet, house, probing
+    from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
 
     if fault and fault not in {"wrong", "hang", "die"}:
@@ -55,12 +65,17 @@ def command(  # noqa: PLR0917 (options, not arguments)
     _known(names or [])
     words = [*(names or []), "--device", device, "--limit", str(seconds)]
     words += ["--fault", fault] if fault else []
+    try:
+        asked = probing.asked(profile, python, words)
+    except Refused as refused:
+        return house.show_refusal(refused, as_json=form is Format.JSON)
+    for line in asked.told:
+        print(line, file=sys.stderr)
     if inventory:
-        words += ["--kernel", kernel] if kernel else []
         options = fleet.options(inventory, limit=limit, become=become, ask_become_pass=ask_become_pass)
-        answers = probing.on_nodes(options, python, words)
+        answers = probing.on_nodes(options, asked, kernel)
     else:
-        answers = {"": probing.here(python, words, kernel)}
+        answers = {"": probing.here(asked, kernel)}
     return probing.shown(answers, output, as_json=form is Format.JSON)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dsv4deploy.node import probe as probing
 from dsv4deploy.node import support
-from dsv4deploy.node.checks import every
+from dsv4deploy.node.checks import every, throughput
+from dsv4deploy.node.checks.target import Target
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.trouble import Trouble
@@ -23,6 +24,16 @@ def check(place: Place, document: Answer) -> Answer:
     request = every.asked_of(manifest, document, running["pid"], service.log(CHECKED_LINES, running.get("invocation")))
     told = {key: manifest.get(key) for key in _TOLD}
     return {"changed": False, "checkup": {"digest": digest, "manifest": told, **every.run(request)}}
+
+
+def measure(place: Place, document: Answer) -> Answer:
+    """Tokens a second of the running server; nothing is changed, and nothing waits for a lock."""
+    service, digest = current_service(place), place.current()
+    running = service.running() if service else None
+    if digest is None or running is None:
+        raise Trouble("no-release", f"{place.name} does not run here", "start it first")
+    target = Target(every.asked_of(place.manifest(digest), {}, running["pid"], []))
+    return {"changed": False, "measured": throughput.measured(target, float(document.get("below") or 0))}
 
 
 def bundle(place: Place, document: Answer) -> Answer:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 from house import looked
-from pydantic import ValidationError
 
-from dsv4deploy.cli.experimenting import read
+from dsv4deploy.cli.experiment_files import read
 from dsv4deploy.model.experiment import Experiment, Kind, Trial
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.source.rulebook import catalogue
@@ -88,7 +87,7 @@ def test_an_arm_whose_launch_compiles_nothing_cannot_answer() -> None:
 
 def test_the_first_experiment_shows_its_confounds_and_the_second_has_none() -> None:
     profile = EXAMPLES.parent / "dsv4-flash-nvfp4-tp4/profile.yaml"
-    first, second = read(EXAMPLES / "experiment.yaml"), read(EXAMPLES / "experiment-2.yaml")
+    first, second = (read(EXAMPLES / name).experiment for name in ("experiment.yaml", "experiment-2.yaml"))
     assert words(first, profile) == ["confound", "no-control", "no-control", "mechanism-still-there"]
     assert words(second, profile) == []
     assert first.limit_s("kernel-off") == second.limit_s("both-on") == 14 * 30
@@ -121,7 +120,7 @@ def test_an_arm_that_comes_out_both_ways_is_flaky_and_more_repeats_are_next() ->
     twice = [trial("off", "ready"), trial("off", "oom-load")]
     found = judged(experiment(repeats=2), KEYS, twice)
     assert found.kind is Kind.FLAKY
-    assert "1 times ready, 1 times oom-load" in found.verdict
+    assert "1 of 2 ready, 1 of 2 oom-load" in found.verdict
     assert "--repeats 5" in found.next
 
 
@@ -182,16 +181,31 @@ def test_an_arm_may_have_a_deadline_of_its_own() -> None:
     assert (one.limit_s("off"), one.limit_s("on")) == (60, 900)
 
 
+def test_an_arm_on_another_engine_differs_in_one_variable() -> None:
+    older = looked(PROFILE, 'engine.version="0.5.16"', "engine.venv=/opt/older").candidate
+    assert differences(looked(PROFILE).candidate, older) == ("engine",)
+    twin = looked(PROFILE, "engine.venv=/opt/twin").candidate
+    assert differences(looked(PROFILE).candidate, twin) == ("engine",)
+
+
+def test_an_arm_that_runs_elsewhere_now_is_not_handed_out_again() -> None:
+    one = experiment(repeats=2)
+    assert [next_arm(one, KEYS, [], running) for running in ([], ["off"], ["off", "off"])] == ["off", "off", "on"]
+    assert next_arm(one, KEYS, [], ["off", "off", "on", "on"]) is None
+    assert next_arm(one, KEYS, [trial("off", "ready")], ["off"]) == "on"
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("word", "wanted", "fits"),
     [
-        {"deadline_s": 60, "polls": {"count": 14, "every_s": 30}},
-        {"arms": {"off": {}, "on": {"control": "nobody"}}},
-        {"decide": [{"when": {"nobody": "ready"}, "verdict": "v"}]},
-        {"decide": [{"when": {"off": "ready"}, "verdict": "v", "supports": "nobody"}]},
-        {"repeats": 0},
+        ("reached", "reached", True),
+        ("reached", "failed", False),
+        ("check-failed", "check-failed", True),
+        ("check-failed", "failed", True),
+        ("check-failed", "ready", False),
     ],
 )
-def test_an_experiment_that_does_not_hang_together_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        experiment(**wrong)
+def test_a_stage_that_was_reached_and_a_check_that_failed_are_outcomes(word: str, wanted: str, fits: bool) -> None:
+    one = experiment(decide=[{"when": {"off": wanted}, "verdict": "v"}])
+    found = judged(one, KEYS, [trial("off", word), trial("on", "ready")])
+    assert found.kind is (Kind.DECIDED if fits else Kind.UNDECIDED)

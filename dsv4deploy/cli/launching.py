@@ -1,0 +1,258 @@
+"""Launches single starts for experiments and bisections: on trial, watched to the first decisive sign, and stopped for sure."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+from dsv4deploy.cli import house
+from dsv4deploy.flow import Looked
+from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.experiment import CHECK_FAILED, REACHED, READY
+from dsv4deploy.model.observed import Observation
+from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.node.checks import every
+from dsv4deploy.node.stages import ORDER
+from dsv4deploy.rim.project import FOLDER
+from dsv4deploy.stages.experiment import outcome_of
+from dsv4deploy.stages.marks import key_of
+from dsv4deploy.stages.ports import DEFAULT_PORT
+
+_LOOK_S = 5.0
+_MARGIN_S = 120.0
+_USUAL_LIMIT_S = 1800.0
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Answer = Mapping[str, Any]
+Tell = Callable[[str], object]
+
+
+class Node(Protocol):
+    """Where a start is made."""
+
+    @property
+    def name(self) -> str:
+        """The node as the inventory has it."""
+
+    @property
+    def address(self) -> str:
+        """Where its ports are reached from here."""
+
+    def ask(self, verb: str, deployment: str, **more: Any) -> Answer:  # noqa: ANN401 (any JSON)
+        """What the tool there answers; raises `Trouble` where it could not do it."""
+
+    def put(self, bundle: Bundle) -> None:
+        """Install a release."""
+
+    def observed(self, bundle: Bundle) -> Observation:
+        """Facts of the node and of the engine, and what stands against the release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a start must come to.
+
+    Attributes:
+        limit_s: seconds that it has; None for what its profile says.
+        reach: stage at which it has come far enough; None if it must get ready.
+        checks: health checks that it must pass once ready.
+        command: a shell command that must succeed here once it is ready, with its address in `DSV4_URL`.
+        least: tokens a second that it must reach once ready; 0 for none.
+    """
+
+    limit_s: float | None = None
+    reach: str | None = None
+    checks: tuple[str, ...] = ()
+    command: str = ""
+    least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """How a start ended: in a word, as the judge had it, after how many seconds, and what was measured of it."""
+
+    outcome: str
+    answer: Answer
+    seconds: float
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+def key(looked: Looked, goal: Goal) -> str:
+    """What is started and asked of it, on which stack, with which engine: equal keys need not be launched twice."""
+    engine = looked.profile.engine
+    asked = f"{goal.reach} {goal.checks} {goal.command} {goal.least}"
+    parts = f"{key_of(looked.candidate)} {engine.venv} {engine.rehearsal} {asked}"
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def started(node: Node, looked: Looked, goal: Goal, tell: Tell, stopping: threading.Event | None = None) -> Started:
+    """Start a profile on trial, watch it until it is decided or late, and stop it for sure.
+
+    Raises:
+        KeyboardInterrupt: `stopping` was set meanwhile.
+        Trouble: the node refuses the release, or stays out of reach.
+    """
+    bundle = house.bundle(looked)
+    limit = goal.limit_s or looked.profile.service.timeouts.start_s or _USUAL_LIMIT_S
+    node.put(bundle)
+    began = time.monotonic()
+    try:
+        node.ask("switch", bundle.name, digest=bundle.digest, window_s=limit + _MARGIN_S)
+        answer = _watched(node, bundle, _Watch(goal, began, began + limit, tell, stopping or threading.Event()))
+        seconds = round(time.monotonic() - began, 1)
+        return _passed(node, looked, goal, Started(_word(answer, goal), answer, seconds))
+    finally:
+        with unhurried():
+            node.ask("restore", bundle.name, why="the trial is over")
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """How long a start is watched and for what, who hears of it, and what ends it before."""
+
+    goal: Goal
+    began: float
+    end: float
+    tell: Tell
+    stopping: threading.Event
+
+
+def _watched(node: Node, bundle: Bundle, watch: _Watch) -> Answer:
+    """What the judge says once it is decided, come far enough, or late."""
+    stage = ""
+    while True:
+        left = watch.end - time.monotonic()
+        answer = node.ask("wait", bundle.name, digest=bundle.digest, limit_s=max(0.5, min(_LOOK_S, left)))
+        if watch.stopping.is_set():
+            raise KeyboardInterrupt
+        if answer.get("stage") != stage:
+            stage = str(answer.get("stage"))
+            watch.tell(f"{time.monotonic() - watch.began:6.1f} s  {stage}")
+        if answer.get("state") != "progressing" or left <= 0 or _far_enough(answer, watch.goal):
+            return answer
+
+
+def _far_enough(answer: Answer, goal: Goal) -> bool:
+    stage = str(answer.get("stage") or "")
+    return goal.reach is not None and stage in ORDER and ORDER[stage] >= ORDER[goal.reach]
+
+
+def _word(answer: Answer, goal: Goal) -> str:
+    going = answer.get("state") in {READY, "progressing"} and not answer.get("late")
+    return REACHED if going and _far_enough(answer, goal) else outcome_of(answer)
+
+
+def _passed(node: Node, looked: Looked, goal: Goal, begun: Started) -> Started:
+    """The same start, with what came of all that is asked once it is ready."""
+    if begun.outcome != READY:
+        return begun
+    name, figures = looked.profile.name, {}
+    failed = _unhealthy(node, name, goal.checks) if goal.checks else None
+    if failed is None and goal.least:
+        figures = dict(node.ask("measure", name, below=goal.least)["measured"])
+        failed = _too_slow(figures, goal.least)
+    if failed is None and goal.command:
+        failed = _refused(goal.command, f"http://{node.address}:{looked.profile.server.port or DEFAULT_PORT}")
+    if failed is None:
+        return Started(READY, begun.answer, begun.seconds, figures)
+    return Started(CHECK_FAILED, {**begun.answer, **failed}, begun.seconds, figures)
+
+
+def _unhealthy(node: Node, name: str, only: tuple[str, ...]) -> Answer | None:
+    """A failed health check in the words of a judged start; one that speaks of no configuration leaves no mark."""
+    checks = node.ask("check", name, only=list(only))["checkup"]["checks"]
+    bad = next((one for one in checks if one["state"] == "bad"), None)
+    found = every.failure(checks)
+    return found or (_no_mark(f"{bad['check']}: {bad['told']}", list(bad["details"])) if bad else None)
+
+
+def _too_slow(figures: Answer, least: float) -> Answer | None:
+    told = "{tokens_per_s} tokens/s, give or take {error} (95 %, {runs} runs)".format(**figures)
+    return _no_mark(f"{told}: below {least:g}", []) if figures["tokens_per_s"] < least else None
+
+
+def _refused(command: str, url: str) -> Answer | None:
+    done = subprocess.run(["/bin/sh", "-c", command], env={**os.environ, "DSV4_URL": url}, check=False)
+    return _no_mark(f"the command ended with {done.returncode}", []) if done.returncode else None
+
+
+def _no_mark(why: str, lines: list[str]) -> Answer:
+    return {"state": CHECK_FAILED, "class": None, "stage": "serve", "root": why, "why": why, "lines": lines}
+
+
+@contextmanager
+def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None]:
+    """Stop the deployment `name` where it runs, and start it again in the end, whatever happens between.
+
+    That it is stopped is written down, so that the next run starts it again should this one be killed.
+    """
+    note = project / FOLDER / "stopped" / f"{node.name}-{name}"
+    runs = not leave and bool(node.ask("status", name).get("running"))
+    if runs:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text("")
+        sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
+        node.ask("stop", name)
+    try:
+        yield
+    finally:
+        if note.exists():
+            with unhurried():
+                _brought_back(node, name)
+            note.unlink()
+
+
+def _brought_back(node: Node, name: str) -> None:
+    try:
+        node.ask("start", name)
+    except Trouble as trouble:
+        raise Trouble(
+            f"{name} on {node.name} is still stopped: {trouble.message}",
+            f"dsv4deploy start --name {name}",
+            trouble.code,
+        ) from None
+    sys.stderr.write(f"{node.name}: {name} is started again\n")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and a lost terminal end the work with everything brought back; exit code 130."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in _ENDING}
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Trouble(
+            "interrupted: what ran before runs again", "run it again; what is done counts", Exit.INTERRUPTED
+        ) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """Let what brings a node back come to its end; an interrupt is heard after it, and by the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+    before = {number: signal.signal(number, lambda heard, _: asked.append(heard)) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt
