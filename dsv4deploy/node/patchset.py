@@ -69,9 +69,9 @@ class PatchSet(NamedTuple):
         """Where the interpreter finds what is patched; refuses what the patches were not made for."""
         others = sorted({name for one in self.entries for name in one["requires"]})
         venv = ask(self.python, self.packages, others)
-        for entry in self.entries:
-            for told in _misfits(self, entry, venv):
-                raise Trouble("patch-misfit", f"patch {entry['name']}: {told}", "see `fits` in its patch.yaml")
+        told = [f"patch {entry['name']}: {one}" for entry in self.entries for one in _misfits(self, entry, venv)]
+        if told:
+            raise Trouble("patch-misfit", "; ".join(told), "see `fits` in its patch.yaml")
         return venv
 
 

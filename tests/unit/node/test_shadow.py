@@ -223,9 +223,11 @@ def test_a_diff_that_does_not_fit_is_refused_with_its_line(engine: Path, tmp_pat
 def test_a_python_or_a_library_of_another_version_is_refused(engine: Path, tmp_path: Path) -> None:
     toys.overlay(tmp_path, "one", fits='versions: ">=0.5", python: "<3.0"')
     toys.overlay(tmp_path, "two", fits='versions: ">=0.5", requires: {no-such-library: ">=3.4"}')
-    toys.refused(toys.bundle(tmp_path, engine, "one", folder="b1")[0], "needs Python <3.0")
+    about = tmp_path / "patches/two/patch.yaml"
+    about.write_text(about.read_text().replace("- path: attention.py", "- {path: two.py, file: files/attention.py}"))
+    bundle = toys.bundle(tmp_path, engine, "one", "two")[0]
     toys.refused(
-        toys.bundle(tmp_path, engine, "two", folder="b2")[0], "needs no-such-library >=3.4, and the venv has none"
+        bundle, "patch one: needs Python <3.0", "patch two: needs no-such-library >=3.4, and the venv has none"
     )
 
 
