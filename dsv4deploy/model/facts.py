@@ -44,7 +44,10 @@ class ModelFacts(Frozen):
     tensor_dtypes: tuple[str, ...] | None = None
     has_scale_tensors: bool | None = None
     has_mtp: bool | None = None
+    mtp_moe_intermediate_size: Whole = Field(None, description="of the experts of its own draft layer")
+    mtp_weight_block_size: tuple[int, ...] | None = None
     bundled_draft: Text = Field(None, description="its kind, `dspark`")
+    vision_num_heads: Whole = None
     index_complete: bool | None = None
     missing_shards: tuple[str, ...] | None = None
     truncated_shards: tuple[str, ...] | None = None
@@ -69,6 +72,9 @@ class Facts(Frozen):
     vbios: Text = None
     cuda: Text = None
     cuda_toolkit: Text = None
+    cuda_compat_in_ld_path: bool | None = Field(
+        None, description="forward-compatibility libraries come before the driver's"
+    )
     nvcc: Text = None
     nvrtc_headers: bool | None = None
     ptxas_knows_arch: bool | None = None

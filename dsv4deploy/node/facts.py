@@ -80,6 +80,7 @@ def _cards() -> dict[str, Any]:
         "topology": gpus.topology(),
         "driver_params": _driver_params(),
         "cuda_toolkit": _nvcc(),
+        "cuda_compat_in_ld_path": compat_first(_output("ldconfig", "-p")),
     }
 
 
@@ -91,13 +92,21 @@ def _driver_params() -> str | None:
 
 
 def _nvcc() -> str | None:
-    program = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r"release ([\d.]+)", done.stdout)
+    found = re.search(r"release ([\d.]+)", _output(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc", "--version"))
     return found[1] if found else None
+
+
+def compat_first(libraries: str) -> bool | None:
+    """Whether the loader's list (`ldconfig -p`) finds libcuda in a forward-compatibility folder first."""
+    places = re.findall(r"libcuda\.so\.1 .*=> (\S+)", libraries)
+    return "/compat/" in places[0] if places else None
+
+
+def _output(*words: str) -> str:
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def _host() -> dict[str, Any]:

@@ -64,6 +64,7 @@ def model_facts(config: Config) -> dict[str, object]:
         "max_position_embeddings": config.number("max_position_embeddings"),
         **quantization_facts(config),
         "experts_dtype": _experts_dtype(config),
+        "vision_num_heads": _vision_heads(config.whole),
         "bundled_draft": next((kind for kind in ("dspark", "dflash") if any(kind in key for key in text)), None),
     }
 
@@ -81,6 +82,14 @@ def quantization_facts(config: Config) -> dict[str, object]:
         "moe_quant_algo": _word(quant.get("moe_quant_algo")),
         "weight_block_size": _numbers(quant.get("weight_block_size")),
     }
+
+
+def _vision_heads(whole: Tree) -> int | None:
+    tower = whole.get("vision_config")
+    found = (
+        (_whole(tower.get(key)) for key in ("num_heads", "num_attention_heads")) if isinstance(tower, Mapping) else ()
+    )
+    return next((heads for heads in found if heads), None)
 
 
 def _experts_dtype(config: Config) -> str | None:

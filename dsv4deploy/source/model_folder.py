@@ -30,6 +30,7 @@ LFS = b"version https://git-lfs"
 # An index of DeepSeek-V4-Pro-NVFP4 (about 290,000 tensors) has some 30 MB.
 MOST_TEXT = 200_000_000
 NUMBERED = re.compile(r"(.*-)(\d{5,6})-of-(\d{5,6})\.safetensors")
+GATES = ("gate_proj.weight", "w1.weight")
 PACKED = {"I8", "U8", "F4"}
 FORMATS = {**dict.fromkeys(PACKED, "mxfp4"), "F8_E4M3": "fp8", "BF16": "bf16", "F16": "fp16", "I32": "int4"}
 
@@ -191,7 +192,19 @@ def _tensor_facts(tensors: list[Tensor], names: list[str], layers: int | None) -
         told["tensor_dtypes"] = tuple(sorted({tensor.dtype for tensor in tensors}))
         told["experts_dtype"] = _kept_as(own, TensorClass.EXPERTS)
         told["shared_experts_dtype"] = _kept_as(own, TensorClass.SHARED_EXPERTS)
+        told.update(_draft_experts([tensor for tensor in tensors if is_draft(tensor.name, layers)]))
     return {key: value for key, value in told.items() if value is not None}
+
+
+def _draft_experts(drafts: list[Tensor]) -> dict[str, object]:
+    """The width of the draft's experts, and how many of their rows and columns share a scale."""
+    shapes = {tensor.name: tensor.shape for tensor in drafts if len(tensor.shape) > 1}
+    for name, shape in shapes.items():
+        if tensor_class(name) is TensorClass.EXPERTS and name.endswith(GATES):
+            scales = shapes.get(f"{name}_scale_inv")
+            blocks = tuple(-(-whole // parts) for whole, parts in zip(shape, scales, strict=True)) if scales else None
+            return {"mtp_moe_intermediate_size": shape[-2], "mtp_weight_block_size": blocks}
+    return {}
 
 
 def _kept_as(tensors: list[Tensor], wanted: TensorClass) -> str | None:

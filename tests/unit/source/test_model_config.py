@@ -98,3 +98,11 @@ def test_scaling_stretches_the_rope_tables(scaling: object, positions: int | Non
 def test_layers_that_own_the_cache_of_deepseek_v41() -> None:
     tree = {"compress_ratios": [1, 2, 0], "kv_source_layer_ids": [0, 1], "num_attention_heads": 64}
     assert geometry(read_config({"text_config": tree}, {})).kv_sources == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("tower", "heads"),
+    [({"num_heads": 16}, 16), ({"num_attention_heads": 25}, 25), ({"hidden_size": 1024}, None), (None, None)],
+)
+def test_the_heads_of_the_vision_tower(tower: object, heads: int | None) -> None:
+    assert model_facts(read_config({"vision_config": tower}, {}))["vision_num_heads"] == heads

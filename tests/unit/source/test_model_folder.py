@@ -235,3 +235,19 @@ def test_whatever_the_bytes_and_values_reading_ends_well(data: bytes, value: obj
     )
     files = {"config.json": json.dumps(tree).encode(), "model.safetensors": data, "model.safetensors.index.json": data}
     assert read_model_folder(MemoryFolder(files)).facts.weight_bytes is None
+
+
+def test_the_width_of_the_drafts_experts_and_its_blocks() -> None:
+    draft = {
+        "mtp.0.ffn.experts.0.gate_proj.weight": ("F8_E4M3", [640, 256], 640 * 256),
+        "mtp.0.ffn.experts.0.gate_proj.weight_scale_inv": ("F32", [5, 2], 40),
+    }
+    tensors = {"lm_head.weight": ("BF16", [8, 4], 64), **draft}
+    facts = read_model_folder(MemoryFolder({"config.json": V4, "model.safetensors": safetensors(tensors)})).facts
+    assert (facts.mtp_moe_intermediate_size, facts.mtp_weight_block_size) == (640, (128, 128))
+
+
+def test_a_draft_whose_experts_have_no_scales_has_no_blocks() -> None:
+    tensors = {"mtp.0.ffn.experts.0.gate_proj.weight": ("BF16", [640, 256], 640 * 512)}
+    facts = read_model_folder(MemoryFolder({"config.json": V4, "model.safetensors": safetensors(tensors)})).facts
+    assert (facts.mtp_moe_intermediate_size, facts.mtp_weight_block_size) == (640, None)
