@@ -238,20 +238,50 @@ def _provided(rule: Rule, situation: Situation) -> Provided | None:
 
 
 def _diagnostic(rule: Rule, what: Found, situation: Situation) -> Diagnostic:
-    subjects = what.subjects or (rule.at, *rule.related)
+    subjects = what.subjects or _spoken(rule, (rule.at, *rule.related), situation)
     places = [(subject, place) for subject in subjects if (place := _place(subject, situation.launch))]
     first = places[0] if places else None
     return Diagnostic(
         rule=rule.id,
         level=level(rule),
         message=f"{rule.summary}: {what.words}" if what.words else rule.summary,
-        names=_names(what.subjects or rule.names or subjects, situation),
+        names=_names(what.subjects or _spoken(rule, rule.names, situation) or subjects, situation),
         place=first[1] if first else None,
         label=_said(first[0], situation) if first else "",
         related=tuple(Related(place, _said(subject, situation)) for subject, place in places[1:]),
         effect=rule.why,
         evidence=tuple(str(source) for source in sorted(rule.evidence, key=lambda source: source.against)),
         remedy=rule.remedy,
+    )
+
+
+def _spoken(rule: Rule, subjects: Sequence[str], situation: Situation) -> tuple[str, ...]:
+    """The subjects with the written alternatives first that made the rule hold, and without those that did not."""
+    choices = [choice for condition in rule.conditions for choice in condition.any_ if choice.subject]
+    held = [_written_name(choice.subject) for choice in choices if _is_why(choice, situation)]
+    if not subjects or not held:
+        return tuple(subjects)
+    idle = {_written_name(choice.subject) for choice in choices} - set(held)
+    return tuple(dict.fromkeys((*held, *(name for name in subjects if _written_name(name) not in idle))))
+
+
+def _is_why(choice: Condition, situation: Situation) -> bool:
+    if not _stands(choice.subject, situation.launch):
+        return False
+    try:
+        return _holds(choice, situation)
+    except Missing:
+        return False
+
+
+def _written_name(subject: str) -> str:
+    return subject.replace("written:", "setting:", 1)
+
+
+def _stands(subject: str, launch: Launch) -> bool:
+    kind, _, name = subject.partition(":")
+    return (
+        name in launch.environment if kind == "env" else kind in {"setting", "written"} and bool(_setting(name, launch))
     )
 
 

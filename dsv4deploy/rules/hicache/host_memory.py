@@ -11,7 +11,7 @@ def verdict(ask: Ask) -> str | None:
     if size := ask("written:hicache_size"):
         pinned = float(size) * ask("trait:devices")
     else:
-        share = ask("written:mem_fraction_static")
+        share = ask("setting:mem_fraction_static")
         if share is None:
             raise Missing("setting.mem_fraction_static")
         weights = (known(ask, "fact:model.weight_bytes") or 0) / GIB * ask("trait:devices") / ask("trait:world")

@@ -5,30 +5,41 @@ from typing import Final
 from dsv4deploy.model.rule import Ask, known
 
 BY_FAMILY: Final = {
-    "deepseek-v4": ("deepseekv4",),
-    "deepseek-v4.1": ("deepseekv41",),
-    "deepseek-v3.2": ("deepseekv32",),
+    "deepseek-v4": "deepseekv4",
+    "deepseek-v4.1": "deepseekv41",
+    "deepseek-v3.2": "deepseekv32",
+    "qwen3.5": "qwen3_coder",
 }
-# The longest beginning of a name that fits decides.
+# The first beginning of a name that fits decides.
 BY_NAME: Final = {
-    "deepseek-v3.2": ("deepseekv32",),
-    "deepseek-v3.1": ("deepseekv31",),
-    "deepseek-v3": ("deepseekv3",),
-    "deepseek-r1": ("deepseekv3",),
+    "deepseek-v3.2": "deepseekv32",
+    "deepseek-v3.1": "deepseekv31",
+    "deepseek-v3": "deepseekv3",
+    "deepseek-r1": "deepseekv3",
+    "glm-4.7": "glm47",
+    "glm-5": "glm47",
+    "qwen3-coder": "qwen3_coder",
+    "qwen3.5": "qwen3_coder",
 }
-DEEPSEEK: Final = "deepseek"
+# Parsers that are mistaken for one another.
+RELATIVES: Final = (
+    {"deepseekv3", "deepseekv31", "deepseekv32", "deepseekv4", "deepseekv41"},
+    {"glm", "glm45", "glm47"},
+    {"qwen", "qwen25", "qwen3_coder"},
+)
 
 
 def verdict(ask: Ask) -> str | None:
-    """Found if a DeepSeek parser stands beside a DeepSeek model of another generation."""
+    """Found if the parser of another generation of the same maker stands there."""
     parser = str(ask("written:tool_call_parser") or "")
-    if not parser.startswith(DEEPSEEK):
+    relatives = next((names for names in RELATIVES if parser in names), set())
+    if not relatives:
         return None
     wanted = BY_FAMILY.get(str(known(ask, "trait:family"))) or _by_name(str(ask("trait:model_name")))
-    if wanted is None or parser in wanted:
+    if wanted == parser or wanted not in relatives:
         return None
-    return f"{parser}, this generation has {wanted[0]}"
+    return f"{parser}, this generation has {wanted}"
 
 
-def _by_name(name: str) -> tuple[str, ...] | None:
-    return next((parsers for start, parsers in BY_NAME.items() if name.startswith(start)), None)
+def _by_name(name: str) -> str | None:
+    return next((parser for start, parser in BY_NAME.items() if name.startswith(start)), None)

@@ -74,6 +74,27 @@ def test_one_yes_of_several_is_enough_although_the_rest_is_unknown() -> None:
     assert asked(one, tp_size=8).diagnostics
 
 
+def test_the_alternative_that_stands_there_is_named_first_and_the_others_are_not() -> None:
+    one = rule(
+        when=[{"any": [{"setting": "page_size", "is": 1}, {"setting": "pp_size", "is": 2}]}],
+        at="setting:page_size",
+        related=["setting:pp_size"],
+        names=["setting:page_size", "fact:arch"],
+    )
+    (found,) = asked(one, pp_size=2).diagnostics
+    assert found.names == ("--pp-size", "fact:arch")
+    assert (found.place, found.label) == (AT, "--pp-size is 2")
+
+
+def test_alternatives_that_nobody_wrote_are_named_as_the_rule_says() -> None:
+    one = rule(
+        when=[{"any": [{"written": "page_size", "set": False}, {"written": "pp_size", "set": False}]}],
+        names=["setting:page_size"],
+    )
+    (found,) = asked(one, tp_size=8).diagnostics
+    assert found.names == ("missing:--page-size",)
+
+
 def test_what_nobody_knows_voids_nothing() -> None:
     one = rule(unless=[{"fact": "engine_patched", "is": True}])
     assert asked(one, tp_size=8).diagnostics
