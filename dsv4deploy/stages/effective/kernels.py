@@ -29,7 +29,18 @@ def attention(ask: Ask) -> Decided | None:
         return Decided(renamed, f"{written} is an old name of it") if renamed else None
     if kind is None:
         raise Missing("model.model_type")
+    if ask("written:enable_deterministic_inference"):
+        return _deterministic(ask, kind)
     return _DEFAULT_ATTENTION[kind](ask)
+
+
+def _deterministic(ask: Ask, kind: str) -> Decided:
+    """Only some backends give the same tokens each time, and SGLang picks one of them first."""
+    if ask("fact:arch") not in SM100 | SM120:
+        return Decided("fa3", "deterministic inference on any card before Blackwell")
+    if kind in {"mla", "dsa"}:
+        return Decided("triton", "deterministic inference of DeepSeek types on Blackwell")
+    return Decided("flashinfer", "deterministic inference on Blackwell")
 
 
 def _dsa(_: Ask) -> Decided:
@@ -46,14 +57,28 @@ def _mla(ask: Ask) -> Decided:
 
 
 def _mha(ask: Ask) -> Decided:
-    arch = ask("fact:arch")
-    if arch in HOPPER:
-        return Decided("fa3", "the default on Hopper, unless drafts branch")
-    if arch in SM100:
-        return Decided("trtllm_mha", "the default on sm_100, unless drafts branch")
+    arch, sinks = ask("fact:arch"), ask("trait:family") == "gpt-oss"
+    serial = sinks or _drafts_serially(ask)
+    if arch in HOPPER and serial:
+        return Decided("fa3", "the default on Hopper, unless drafts branch or have pages of several tokens")
+    if arch in SM100 and serial and (sinks or not _topk_open(ask)):
+        return Decided("trtllm_mha", "the default on sm_100, unless drafts branch or have pages of several tokens")
     if arch in SM120 and within(ask("fact:engine_version"), ">=0.5.6.post1,<0.5.7"):
         return Decided("trtllm_mha", "these releases take every Blackwell card for sm_100")
+    if sinks:
+        return Decided("triton", "FlashInfer has no attention sinks, which gpt-oss needs")
     return Decided("flashinfer", "the default on any other card, where FlashInfer is installed")
+
+
+def _drafts_serially(ask: Ask) -> bool:
+    """Whether there are no drafts, or drafts without branches on pages of one token: SGLang's own test."""
+    topk = ask("written:speculative_eagle_topk")
+    return topk is None or (topk == 1 and ask("written:page_size") in {None, 1})
+
+
+def _topk_open(ask: Ask) -> bool:
+    """Whether drafts are asked for without saying how they branch."""
+    return ask("written:speculative_algorithm") is not None and ask("written:speculative_eagle_topk") is None
 
 
 _DEFAULT_ATTENTION: Final = {"dsa": _dsa, "mla": _mla, "mha": _mha}
@@ -66,6 +91,9 @@ def moe_runner(ask: Ask) -> Decided | None:
         return None
     weights = ask("trait:weights")
     arch = ask("fact:arch")
+    if weights == "fp8" and ask("trait:attention") == "dsv4" and known(ask, "fact:model.experts_dtype") is None:
+        # Its published FP8 checkpoints differ in just this: the experts are MXFP4 or FP8.
+        raise Missing("model.experts_dtype")
     chosen = _moe_of_dsv4(ask, weights) if weights in {"hybrid-nvfp4", "mxfp4-experts"} else None
     if chosen is None and arch in SM120:
         chosen = _moe_on_sm120(ask, weights)
