@@ -126,7 +126,7 @@ def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
         except typer.Exit:
             raise
         except Exception as bug:  # noqa: BLE001 (the last resort of the house: never a traceback)
-            code = _own_bug(bug)
+            code = _refusal_or_bug(bug)
         raise typer.Exit(int(code or 0))
 
     return ended
@@ -137,6 +137,17 @@ def _tell(trouble: Trouble) -> int:
     if trouble.remedy:
         print(f"  = remedy: {trouble.remedy}", file=sys.stderr)
     return trouble.code
+
+
+def _refusal_or_bug(caught: Exception) -> int:
+    """What a text was refused for where no command had a word of its own for it, or else a bug."""
+    from dsv4deploy.model.diagnostic import Refused
+
+    if not isinstance(caught, Refused):
+        return _own_bug(caught)
+    from dsv4deploy.cli import house
+
+    return house.show_refusal(caught, as_json=False)
 
 
 def _own_bug(bug: Exception) -> int:

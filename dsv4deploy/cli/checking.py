@@ -65,7 +65,7 @@ def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, onl
     request: dict[str, Any] = {"host": parts.hostname, "port": parts.port or 80, "only": list(only)}
     manifest: dict[str, Any] = {}
     if profile:
-        looked = looked_at(Files(), house.knowledge(), house.asked(profile, [], [], None, []))
+        looked = looked_at(Files(), house.knowledge(profile), house.asked(profile, [], [], None, []))
         manifest = json.loads(house.bundle(looked).manifest.text)
         section = looked.profile.health.model_dump(mode="json")
         request |= {"health": section, "argv": manifest["argv"], "model": manifest["model"]["served_name"]}

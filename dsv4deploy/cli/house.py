@@ -184,5 +184,7 @@ def released(profile: Mapping[str, Any], facts: Facts | None = None, retry: Sequ
         Trouble: a patch that it names is not here.
     """
     return looked_at(
-        _Released(profile), knowledge(), Asked(RELEASED, facts=facts or Facts.model_construct(), retry=tuple(retry))
+        _Released(profile),
+        knowledge(Path(RELEASED)),
+        Asked(RELEASED, facts=facts or Facts.model_construct(), retry=tuple(retry)),
     )

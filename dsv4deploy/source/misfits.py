@@ -149,6 +149,8 @@ class _Telling:
         return self._diagnostic("invalid-value", f"{self.name}{shown}: {said}", remedy)
 
     def _reference(self) -> str:
+        if self.what == "rule":
+            return "write it as the rules that ship with the program do: dsv4deploy/rules/FAMILY/ID.yaml"
         path = dotted(self.misfit.path[:-1] if self.misfit.is_key else self.misfit.path)
         if self.what != "profile":
             path = f"{self.what}.{path}".rstrip(".")

@@ -13,10 +13,13 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
+from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
+from dsv4deploy.model.place import Place
 from dsv4deploy.model.rule import Rule, Verdict
 from dsv4deploy.model.trouble import Trouble
 
 OWN: Final = "own"  # the family of rules that stand in no folder of a family
+LIKE_OURS: Final = "write it as the rules that ship with the program do: dsv4deploy/rules/FAMILY/ID.yaml"
 COMPILED: Final = "compiled.json"
 # Not through `importlib.resources`, which is slow to load; a rule in Python needs a plain file anyway.
 SHIPPED: Final = Path(__file__).parents[1] / "rules"
@@ -72,9 +75,20 @@ def rulebook(folder: Path, known: Mapping[str, Any] = MappingProxyType({})) -> t
     `known` is what texts hold, by their digest: such a text is not parsed again.
 
     Raises:
-        Trouble: a file that does not belong there, or a rule that is wrong in any way.
+        Refused: with everything that is wrong in any of the files.
+        Trouble: a file that does not belong there, Python that does not load, or an id that stands twice.
     """
-    rules = [_read(family, path, beside, known) for family, path, beside in _pairs(folder, OWN)]
+    rules: list[Rule] = []
+    wrong: list[Diagnostic] = []
+    sources: dict[str, tuple[str, ...]] = {}
+    for family, path, beside in _pairs(folder, OWN):
+        try:
+            rules.append(_read(family, path, beside, known))
+        except Refused as refused:
+            wrong += refused.diagnostics
+            sources |= refused.sources
+    if wrong:
+        raise Refused(wrong, sources)
     for one, count in Counter(rule.id for rule in rules).items():
         if count > 1:
             raise Trouble(f"rule {one} stands twice in {folder}", "rename one of the two files")
@@ -97,15 +111,36 @@ def _pairs(folder: Path, family: str) -> Iterator[tuple[str, Path, Path | None]]
 
 def _read(family: str, path: Path, beside: Path | None, known: Mapping[str, Any]) -> Rule:
     rule_id = path.name.removesuffix(".yaml")
+    verdict = _verdict(beside) if beside else None
+    text = path.read_bytes()
     try:
-        text = path.read_bytes()
         data = known.get(_digest(text)) or _parsed(text)
-        if not isinstance(data, Mapping):
-            raise Trouble(f"{path}: a rule is a mapping", "see the rules that ship with the program")
-        verdict = _verdict(beside) if beside else None
-        return Rule.model_validate({**data, "id": rule_id, "family": family, "verdict": verdict})
+        given = data if isinstance(data, Mapping) else {}
+        return Rule.model_validate({**given, "id": rule_id, "family": family, "verdict": verdict})
     except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
-        raise Trouble(f"rule {rule_id} does not load: {_short(error)}", f"see {path}") from error
+        raise _refusal(text, str(path), {"id": rule_id, "family": family}) from error
+
+
+def _refusal(text: bytes, file: str, named: Mapping[str, str]) -> Refused:
+    """Everything that is wrong with the rule in `text`, each in its place."""
+    from dsv4deploy.model.document import Merged  # noqa: PLC0415 (only for a rule that does not load)
+    from dsv4deploy.source.document import load  # noqa: PLC0415 (likewise)
+    from dsv4deploy.source.validate import validate  # noqa: PLC0415 (likewise)
+
+    try:
+        document = load(_without_dates(text), file)
+        lines = {file: tuple(text.decode().split("\n"))}
+        tree = document.tree if isinstance(document.tree, dict) else {}
+        validate(Merged({**tree, **named}, document.keys, document.values, lines), Rule, "rule")
+    except Refused as refused:
+        return refused
+    told = "it is YAML that only some readers take"
+    return Refused([Diagnostic("yaml-syntax", Level.ERROR, told, place=Place(file, 1, 1, 1, 1), remedy=LIKE_OURS)], {})
+
+
+def _without_dates(text: bytes) -> bytes:
+    """The text with another first digit in every date, which a rule need not quote; nothing moves."""
+    return re.sub(rb"(?<![\w\"'/-])\d(?=\d{3}-\d\d-\d\d(?![\w\"'/-]))", b"d", text)
 
 
 def _parsed(text: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
@@ -114,12 +149,6 @@ def _parsed(text: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
 
 def _digest(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()
-
-
-def _short(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in error.errors())
-    return " ".join(str(error).split())
 
 
 def _verdict(path: Path) -> Verdict:

@@ -30,8 +30,14 @@ def validate(merged: Merged, model: type[M], what: str = "profile") -> M:
         # Strict in the way of JSON: no single value is converted, but a list may become a tuple.
         return model.model_validate_json(json.dumps(merged.tree), strict=True)
     except ValidationError as error:
-        found = error.errors(include_url=False)
+        found = [one for one in error.errors(include_url=False) if not _only_seems_short(one, error)]
     raise Refused(_diagnostics(found, merged, model, what), merged.sources)
+
+
+def _only_seems_short(one: ErrorDetails, error: ValidationError) -> bool:
+    """Whether a list is too short only because the items that do not fit are not counted."""
+    at = one["loc"]
+    return one["type"] == "too_short" and any(other["loc"][: len(at)] == at != other["loc"] for other in error.errors())
 
 
 def _diagnostics(

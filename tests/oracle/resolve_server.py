@@ -17,14 +17,25 @@ from typing import Any
 
 import server
 
-MLA = {"deepseek_v4", "glm_moe_dsa", "deepseek_v3", "kimi_k25"}
+MLA = {"deepseek_v4", "glm_moe_dsa", "deepseek_v32", "deepseek_v3", "kimi_k25"}
+SPARSE = {"glm_moe_dsa", "deepseek_v32"}
 ARCHITECTURES = {
     "deepseek_v4": "DeepseekV4ForCausalLM",
     "glm_moe_dsa": "GlmMoeDsaForCausalLM",
     "deepseek_v3": "DeepseekV3ForCausalLM",
     "kimi_k25": "KimiK25ForConditionalGeneration",
+    # SGLang reads V3.2 as a V3 with an indexer.
+    "deepseek_v32": "DeepseekV3ForCausalLM",
     "glm4_moe": "Glm4MoeForCausalLM",
+    "gpt_oss": "GptOssForCausalLM",
     "llama": "LlamaForCausalLM",
+    "minimax_m2": "MiniMaxM2ForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "qwen3_5_moe": "Qwen3_5MoeForConditionalGeneration",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+    "qwen3_next": "Qwen3NextForCausalLM",
+    "gemma3": "Gemma3ForConditionalGeneration",
 }
 # Steps that read files of the model or ask for plugins.
 SKIPPED = (
@@ -71,19 +82,19 @@ def everywhere(name: str, value: Any) -> None:
             setattr(module, name, value)
 
 
-def pretend_card(sm: int, memory_mib: int) -> None:
-    blackwell, torch = sm in {100, 120}, importlib.import_module("torch")
+def pretend_card(sm: int, memory_mib: int, kind: str) -> None:
+    sm100, blackwell, torch = sm in {100, 103}, sm >= 100, importlib.import_module("torch")
     asked = {
         "is_cuda": True, "is_cuda_alike": True, "is_hip": False, "is_npu": False, "is_xpu": False, "is_musa": False,
         "is_mps": False, "is_cpu": False, "is_hpu": False, "is_gfx95_supported": False, "is_blackwell": blackwell,
-        "is_sm90_supported": sm == 90, "is_sm100_supported": sm == 100, "is_sm120_supported": sm == 120,
-        "is_blackwell_supported": blackwell, "is_sm100_or_sm110_supported": sm == 100, "get_device": "cuda",
+        "is_sm90_supported": sm == 90, "is_sm100_supported": sm100, "is_sm120_supported": sm == 120,
+        "is_blackwell_supported": blackwell, "is_sm100_or_sm110_supported": sm100, "get_device": "cuda",
         "is_hopper_with_cuda_12_3": sm == 90, "is_flashinfer_available": True, "is_triton_kernels_available": True,
         "get_device_memory_capacity": memory_mib, "get_device_sm": sm, "parse_connector_type": None,
         "get_nvidia_driver_version": (580, 0), "cpu_has_amx_support": False, "uses_kda_attention": False,
-        "is_minimax_sparse": False, "is_qwen3_5": False, "default_prefill_backend": "breakable",
+        "is_minimax_sparse": False, "is_qwen3_5": kind == "qwen3_5_moe", "default_prefill_backend": "breakable",
         "get_platform": Bag(
-            is_cuda=True, is_sm90=sm == 90, is_sm100=sm == 100, is_sm100_or_sm110=sm == 100, is_sm120=sm == 120,
+            is_cuda=True, is_sm90=sm == 90, is_sm100=sm100, is_sm100_or_sm110=sm100, is_sm120=sm == 120,
             is_blackwell=blackwell, has_flashinfer=True, device_sm=sm, device_capability=(sm // 10, sm % 10),
             is_hopper_with_cuda_12_3=sm == 90,
         ),
@@ -101,6 +112,8 @@ def pretend_model(server_args: Any, kind: str, quantization: str | None, hybrid:
         model_type=kind,
         quantization_config={"quant_method": quantization} if quantization else None,
         index_topk=512,
+        index_kpool=1,
+        mamba_chunk_size=64,
         vision_n_layers=0,
     )
     model = Bag(
@@ -116,7 +129,7 @@ def pretend_model(server_args: Any, kind: str, quantization: str | None, hybrid:
     everywhere("get_config", answers(text))
     everywhere("is_deepseek_v4", answers(kind == "deepseek_v4"))
     for name in ("is_deepseek_nsa", "is_deepseek_dsa"):
-        everywhere(name, answers(kind == "glm_moe_dsa"))
+        everywhere(name, answers(kind in SPARSE))
     return model
 
 
@@ -124,7 +137,7 @@ def resolved(server_args: Any, asked: dict[str, Any]) -> dict[str, Any]:
     for name in LATE:
         with contextlib.suppress(ImportError):
             importlib.import_module(f"sglang.srt.{name}")
-    pretend_card(asked["sm"], asked["memory_mib"])
+    pretend_card(asked["sm"], asked["memory_mib"], asked["model_type"])
     model = pretend_model(server_args, asked["model_type"], asked["quant_method"], asked["hybrid"])
     parser = argparse.ArgumentParser()
     server_args.add_cli_args(parser)

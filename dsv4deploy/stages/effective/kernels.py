@@ -12,6 +12,8 @@ HOPPER: Final = {"sm_90"}
 SM100: Final = {"sm_100", "sm_103"}
 # SGLang's own test for the consumer and workstation cards: major version 12.
 SM120: Final = {"sm_120", "sm_121"}
+# Families of which most layers keep a recurrent state instead of a cache.
+HYBRIDS: Final = {"qwen3_next", "qwen3.5"}
 ALIASES: Final = {"compressed": "dsv4", "nsa": "dsa"}
 
 
@@ -29,7 +31,18 @@ def attention(ask: Ask) -> Decided | None:
         return Decided(renamed, f"{written} is an old name of it") if renamed else None
     if kind is None:
         raise Missing("model.model_type")
+    if ask("written:enable_deterministic_inference"):
+        return _deterministic(ask, kind)
     return _DEFAULT_ATTENTION[kind](ask)
+
+
+def _deterministic(ask: Ask, kind: str) -> Decided:
+    """Only some backends give the same tokens each time, and SGLang picks one of them first."""
+    if ask("fact:arch") not in SM100 | SM120:
+        return Decided("fa3", "deterministic inference on any card before Blackwell")
+    if kind in {"mla", "dsa"}:
+        return Decided("triton", "deterministic inference of DeepSeek types on Blackwell")
+    return Decided("flashinfer", "deterministic inference on Blackwell")
 
 
 def _dsa(_: Ask) -> Decided:
@@ -46,14 +59,36 @@ def _mla(ask: Ask) -> Decided:
 
 
 def _mha(ask: Ask) -> Decided:
-    arch = ask("fact:arch")
-    if arch in HOPPER:
-        return Decided("fa3", "the default on Hopper, unless drafts branch")
-    if arch in SM100:
-        return Decided("trtllm_mha", "the default on sm_100, unless drafts branch")
+    arch, sinks = ask("fact:arch"), ask("trait:family") == "gpt-oss"
+    serial = sinks or _drafts_serially(ask)
+    if arch in SM100 and ask("trait:family") in HYBRIDS and not (serial and _keeps_states_apart(ask)):
+        return Decided("triton", "the default of models with linear attention on sm_100")
+    if arch in HOPPER and serial:
+        return Decided("fa3", "the default on Hopper, unless drafts branch or have pages of several tokens")
+    if arch in SM100 and serial and (sinks or not _topk_open(ask)):
+        return Decided("trtllm_mha", "the default on sm_100, unless drafts branch or have pages of several tokens")
     if arch in SM120 and within(ask("fact:engine_version"), ">=0.5.6.post1,<0.5.7"):
         return Decided("trtllm_mha", "these releases take every Blackwell card for sm_100")
+    if sinks:
+        return Decided("triton", "FlashInfer has no attention sinks, which gpt-oss needs")
     return Decided("flashinfer", "the default on any other card, where FlashInfer is installed")
+
+
+def _drafts_serially(ask: Ask) -> bool:
+    """Whether there are no drafts, or drafts without branches on pages of one token: SGLang's own test."""
+    topk = ask("written:speculative_eagle_topk")
+    return topk is None or (topk == 1 and ask("written:page_size") in {None, 1})
+
+
+def _keeps_states_apart(ask: Ask) -> bool:
+    """Whether a recurrent state needs no page of one token: then such a model takes what every other does."""
+    drafts = ask("written:speculative_eagle_topk") is not None
+    return bool(drafts or ask("written:disable_radix_cache") or ask("written:mamba_scheduler_strategy"))
+
+
+def _topk_open(ask: Ask) -> bool:
+    """Whether drafts are asked for without saying how they branch."""
+    return ask("written:speculative_algorithm") is not None and ask("written:speculative_eagle_topk") is None
 
 
 _DEFAULT_ATTENTION: Final = {"dsa": _dsa, "mla": _mla, "mha": _mha}
@@ -66,11 +101,16 @@ def moe_runner(ask: Ask) -> Decided | None:
         return None
     weights = ask("trait:weights")
     arch = ask("fact:arch")
+    if weights == "fp8" and ask("trait:attention") == "dsv4" and known(ask, "fact:model.experts_dtype") is None:
+        # Its published FP8 checkpoints differ in just this: the experts are MXFP4 or FP8.
+        raise Missing("model.experts_dtype")
     chosen = _moe_of_dsv4(ask, weights) if weights in {"hybrid-nvfp4", "mxfp4-experts"} else None
     if chosen is None and arch in SM120:
         chosen = _moe_on_sm120(ask, weights)
     if chosen is None and arch in SM100:
         chosen = _moe_on_sm100(ask, weights)
+    if chosen is None and arch not in SM100 | SM120:
+        chosen = _moe_elsewhere(ask, weights)
     return chosen or Decided("auto", "left to the quantization method when the layer is built")
 
 
@@ -85,12 +125,23 @@ def _moe_of_dsv4(ask: Ask, weights: str) -> Decided | None:
     return None
 
 
+# The first line that fits: (attention or families, weights, since, runner, whose default).
+MOE_ON_SM100: Final = (
+    ({"mla", "dsa"}, {"fp8", "nvfp4"}, "0", "flashinfer_trtllm", "DeepSeek types"),
+    ({"glm-4"}, {"nvfp4"}, "0.5.10", "flashinfer_trtllm", "GLM-4 in NVFP4"),
+    ({"qwen3_moe", "qwen3_next", "qwen3.5"}, {"fp8", "nvfp4"}, "0.5.9", "flashinfer_trtllm", "Qwen3's experts"),
+    ({"minimax-m2"}, {"nvfp4"}, "0.5.18", "flashinfer_trtllm_routed", "MiniMax in NVFP4"),
+    ({"gpt-oss"}, {"mxfp4"}, "0.5.9", "flashinfer_mxfp4", "gpt-oss"),
+)
+
+
 def _moe_on_sm100(ask: Ask, weights: str) -> Decided | None:
-    deepseek = ask("trait:attention") in {"mla", "dsa"} and ask("trait:family") != "kimi-k2"
-    if deepseek and weights in {"fp8", "nvfp4"}:
-        return Decided("flashinfer_trtllm", "the default of DeepSeek types on sm_100", Basis.OBSERVED)
-    if ask("trait:family") == "glm-4" and weights == "nvfp4" and since(ask, "0.5.10"):
-        return Decided("flashinfer_trtllm", "the default of GLM-4 in NVFP4 on sm_100", Basis.OBSERVED)
+    if ask("written:moe_a2a_backend") not in {None, "none"}:
+        return None
+    mine = {ask("trait:attention"), ask("trait:family")}
+    for whose, stored, release, runner, name in MOE_ON_SM100:
+        if mine & whose and weights in stored and since(ask, release):
+            return Decided(runner, f"the default of {name} on sm_100", Basis.OBSERVED)
     return None
 
 
@@ -111,6 +162,12 @@ def _moe_on_sm120(ask: Ask, weights: str) -> Decided | None:
     for stored, dsv4, release, runner, why in MOE_ON_SM120:
         if stored == weights and (not dsv4 or ask("trait:attention") == "dsv4") and since(ask, release):
             return Decided(runner, why, Basis.OBSERVED)
+    return None
+
+
+def _moe_elsewhere(ask: Ask, weights: str) -> Decided | None:
+    if weights == "mxfp4" and ask("trait:family") == "gpt-oss" and ask("setting:ep_size") in {None, 1}:
+        return Decided("triton_kernel", "gpt-oss on cards before Blackwell, without expert parallelism", Basis.OBSERVED)
     return None
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from dsv4deploy.model.effective import Basis
 from dsv4deploy.model.rule import Ask, known
-from dsv4deploy.stages.effective.kernels import SM100, SM120
+from dsv4deploy.stages.effective.kernels import HYBRIDS, SM100, SM120
 from dsv4deploy.stages.releases import since
 from dsv4deploy.stages.situation import Decided, Resolver
 
@@ -55,6 +55,8 @@ def page_size(ask: Ask) -> Decided | None:
         return Decided(64, "sparse attention forces it on CUDA", Basis.READ)
     written = ask("written:page_size")
     backend = known(ask, "setting:attention_backend")
+    if backend == "triton" and ask("trait:family") in HYBRIDS and ask("fact:arch") in SM100 and since(ask, "0.5.17"):
+        return Decided(1, "a recurrent state shares its prefixes token by token", Basis.OBSERVED)
     allowed = PAGES.get(str(backend))
     if allowed and written not in allowed:
         return Decided(max(allowed), f"{backend} allows {' or '.join(map(str, allowed))}", Basis.READ)

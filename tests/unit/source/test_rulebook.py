@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dsv4deploy.model.diagnostic import Refused
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.rulebook import SHIPPED, catalogue, compiled, rulebook
 
@@ -53,23 +54,46 @@ def test_python_beside_a_rule_is_its_verdict(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "told", "at"),
     [
-        (GOOD[: GOOD.index("evidence:")] + GOOD[GOOD.index("examples:") :], "evidence: Field required"),
-        (GOOD.replace("severity: crash", "severity: bad"), "severity"),
-        (GOOD + "colour: red\n", "colour: Extra inputs are not permitted"),
-        (GOOD + "why: again\n", "a key stands twice"),
-        (GOOD.replace("is: 8", "is: 8, above: 4"), "one subject of"),
-        (GOOD.replace("grade: reported", "grade: reported, against: true"), "all evidence is against it"),
-        (GOOD.replace("when:\n  - {setting: tp_size, is: 8}\n", ""), "no condition"),
-        ("- a list\n", "a rule is a mapping"),
-        ("a: [", "does not load"),
+        (GOOD[: GOOD.index("evidence:")] + GOOD[GOOD.index("examples:") :], "the rule lacks evidence", "1:1"),
+        (GOOD.replace("severity: crash", "severity: crsh"), 'severity cannot be "crsh"; did you mean crash?', "2:11"),
+        (GOOD + "colour: red\n", "unknown key colour", "14:1"),
+        (GOOD + "why: again\n", "why is written twice", "14:1"),
+        (GOOD.replace("is: 8", "is: 8, above: 4"), "when[0]: one subject of", "4:5"),
+        (GOOD.replace("{setting: tp_size,", "{sett: tp_size,"), "unknown key sett in when[0]", "4:6"),
+        (GOOD.replace("grade: reported", "grade: seen"), 'evidence[0].grade cannot be "seen"', "9:13"),
+        (GOOD.replace("grade: reported", "grade: reported, against: true"), "all evidence is against it", "1:1"),
+        (GOOD.replace("when:\n  - {setting: tp_size, is: 8}\n", ""), "no condition", "1:1"),
+        ("- a list\n", "not a mapping at the top", "1:1"),
+        ("a: [", "the text ends where a value is expected", "1:5"),
     ],
 )
-def test_a_rule_that_is_wrong_does_not_load(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(Trouble) as trouble:
+def test_a_rule_that_is_wrong_does_not_load_and_says_where_and_what_to_do(
+    tmp_path: Path, text: str, told: str, at: str
+) -> None:
+    with pytest.raises(Refused) as refused:
         rulebook(write(tmp_path, a_yaml=text))
-    assert told in trouble.value.message
+    [found] = [one for one in refused.value.diagnostics if told in one.message]
+    assert str(found.place) == f"{tmp_path / 'a.yaml'}:{at}"
+    assert found.remedy
+    assert all("is a date" not in one.message for one in refused.value.diagnostics)
+
+
+def test_items_that_do_not_fit_do_not_make_their_list_too_short(tmp_path: Path) -> None:
+    with pytest.raises(Refused) as refused:
+        rulebook(write(tmp_path, a_yaml=GOOD.replace("grade: reported", "grade: seen")))
+    assert len(refused.value.diagnostics) == 1
+
+
+def test_the_mistakes_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    wrong = GOOD.replace("severity: crash", "severity: bad")
+    with pytest.raises(Refused) as refused:
+        rulebook(write(tmp_path, a_yaml=wrong, b_yaml=GOOD, c_yaml=wrong))
+    assert [one.place.file for one in refused.value.diagnostics if one.place] == [
+        str(tmp_path / "a.yaml"),
+        str(tmp_path / "c.yaml"),
+    ]
 
 
 def test_anything_else_in_the_folder_is_refused(tmp_path: Path) -> None:

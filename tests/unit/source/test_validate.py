@@ -125,7 +125,7 @@ def test_what_fits_becomes_an_instance() -> None:
         ("name: ABC", "1:7", "invalid-value", 'name is "ABC": it must match ^[a-z]+$', "dsv4deploy explain name says what it takes"),
         ("name: abcdef", "1:7", "invalid-value", 'name is "abcdef": at most 5 characters are possible', "dsv4deploy explain name says what it takes"),
         ("name: damn", "1:7", "invalid-value", 'name is "damn": mind your language', "dsv4deploy explain name says what it takes"),
-        ("tp: 13", "1:1", "invalid-value", "the top: thirteen brings no luck", "dsv4deploy schema says what it takes"),
+        ("tp: 13", "1:1", "invalid-value", "the profile: thirteen brings no luck", "dsv4deploy schema says what it takes"),
         ("pair: [1]", "1:7", "invalid-value", "pair[1]: an item is missing", "dsv4deploy explain pair[1] says what it takes"),
         ("pair: [1, 2, 3]", "1:7", "invalid-value", "pair: at most 2 items are possible, 3 given", "dsv4deploy explain pair says what it takes"),
         ("env: {'a b': 1}", "1:7", "invalid-key", 'env cannot have the key "a b": it must match ^[A-Z_]+$', "dsv4deploy explain env says what it takes"),

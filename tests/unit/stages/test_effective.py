@@ -99,6 +99,8 @@ def test_the_largest_decode_graph_is_chosen_by_memory_and_tensor_parallel_size(t
         ("0.5.9", {"model_type": "glm4_moe", "quant_method": "modelopt_fp4"}, "cutlass"),
         (None, MXFP4, "unknown: engine_version"),
         ("0.5.23", DSV4, "unknown: model.quant_method"),
+        ("0.5.23", {**DSV4, "quant_method": "fp8"}, "unknown: model.experts_dtype"),
+        ("0.5.23", {**DSV4, "quant_method": "fp8", "experts_dtype": "fp8"}, "auto"),
     ],
 )
 def test_auto_becomes_another_moe_runner_by_weights_and_release(version: str | None, model: Any, expected: str) -> None:
@@ -123,6 +125,37 @@ def test_what_is_written_for_the_moe_runner_stays() -> None:
 def test_attention_is_chosen_by_model_and_card(arch: str, model: str, expected: str) -> None:
     facts = {"arch": arch, "model": {"model_type": model}}
     assert value("attention_backend", "0.5.17", facts=facts) == expected
+
+
+EAGLE = {"speculative_algorithm": "EAGLE", "speculative_num_steps": 3}
+
+
+@pytest.mark.parametrize("version", ["0.5.9", "0.5.17", "0.5.23"])
+@pytest.mark.parametrize(
+    ("arch", "written", "expected"),
+    [
+        ("sm_90", {**EAGLE, "speculative_eagle_topk": 1}, "fa3"),
+        ("sm_90", {**EAGLE, "speculative_eagle_topk": 1, "page_size": 1}, "fa3"),
+        ("sm_90", {**EAGLE, "speculative_eagle_topk": 1, "page_size": 64}, "flashinfer"),
+        ("sm_90", {**EAGLE, "speculative_eagle_topk": 4}, "flashinfer"),
+        ("sm_90", {"page_size": 64}, "fa3"),
+        ("sm_100", {**EAGLE, "speculative_eagle_topk": 1, "page_size": 64}, "flashinfer"),
+        ("sm_100", {**EAGLE, "speculative_eagle_topk": 1}, "trtllm_mha"),
+    ],
+)
+def test_drafts_on_large_pages_or_with_branches_have_another_attention(
+    version: str, arch: str, written: dict[str, Any], expected: str
+) -> None:
+    facts = {"arch": arch, "model": {"model_type": "qwen3"}}
+    assert value("attention_backend", version, facts=facts, **written) == expected
+
+
+@pytest.mark.parametrize(("arch", "expected"), [("sm_90", "fa3"), ("sm_100", "trtllm_mha"), ("sm_120", "triton")])
+def test_attention_sinks_of_gpt_oss_decide_its_attention(arch: str, expected: str) -> None:
+    facts = {"arch": arch, "model": {"model_type": "gpt_oss"}}
+    large = {**EAGLE, "speculative_eagle_topk": 1, "page_size": 64}
+    assert value("attention_backend", "0.5.17", facts=facts) == expected
+    assert value("attention_backend", "0.5.17", facts=facts, **large) == expected
 
 
 def test_deepseek_v4_overrides_attention_page_and_cache() -> None:
