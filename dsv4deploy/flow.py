@@ -11,7 +11,7 @@ from dsv4deploy.model.document import Document, Leaf, Merged, Overlay, Tree
 from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
-from dsv4deploy.model.history import UnknownVersionError
+from dsv4deploy.model.history import History, UnknownVersionError
 from dsv4deploy.model.memory import Account, Measured, Workload
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.ports import Catalogues, Folders, Marks, Models, Texts
@@ -19,7 +19,7 @@ from dsv4deploy.model.profile import Profile
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.source.document import load
-from dsv4deploy.source.validate import validate
+from dsv4deploy.source.validate import fitting, validate
 from dsv4deploy.stages.check import Waiver, check
 from dsv4deploy.stages.effective import effective
 from dsv4deploy.stages.flag_check import flag_diagnostics, setting_diagnostics
@@ -131,7 +131,12 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
         Trouble: it cannot be read.
     """
     merged = merged_profile(texts, asked.path, asked.variants, asked.sets, asked.overlays)
-    profile = validate(merged, Profile)
+    try:
+        profile = validate(merged, Profile)
+    except Refused as refused:
+        shown = {one.place for one in refused.diagnostics}
+        also = [one for one in _also_wrong(knowledge.catalogues, merged, asked.path) if one.place not in shown]
+        raise Refused((*refused.diagnostics, *also), merged.sources) from None
     catalogue = _catalogue(knowledge.catalogues, profile, merged, asked.path)
     lowered = lower(profile, merged, catalogue, knowledge.catalogues.history)
     facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
@@ -253,13 +258,35 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
     )
     told = (
         *start.asked.told,
-        *start.lowered.diagnostics,
-        *flag_diagnostics(start.lowered.errors, catalogue, history),
-        *setting_diagnostics(launch, catalogue),
-        *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided, stock=not launch.build),
+        *_of_words(start.lowered, catalogue, history),
         *report.diagnostics,
     )
     return settled, replace(report, diagnostics=told), memory
+
+
+def _of_words(lowered: Lowered, catalogue: Catalogue, history: History) -> tuple[Diagnostic, ...]:
+    """What is wrong with the flags and variables by themselves, whatever they do together."""
+    launch = lowered.launch
+    return (
+        *lowered.diagnostics,
+        *flag_diagnostics(lowered.errors, catalogue, history),
+        *setting_diagnostics(launch, catalogue),
+        *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided, stock=not launch.build),
+    )
+
+
+def _also_wrong(catalogues: Catalogues, merged: Merged, path: str) -> tuple[Diagnostic, ...]:
+    """What else is wrong in a profile that has not its shape everywhere, so that all is told at once."""
+    profile = fitting(merged, Profile)
+    if profile is None:
+        return ()
+    try:
+        catalogue = _catalogue(catalogues, profile, merged, path)
+    except Refused as refused:
+        return refused.diagnostics
+    except Trouble:
+        return ()  # told when the rest is right
+    return _of_words(lower(profile, merged, catalogue, catalogues.history), catalogue, catalogues.history)
 
 
 def _catalogue(catalogues: Catalogues, profile: Profile, merged: Merged, path: str) -> Catalogue:

@@ -1,5 +1,6 @@
 """Finds the commands, runs one, and turns whatever happens into an exit code."""
 
+import errno
 import functools
 import importlib
 import os
@@ -125,6 +126,10 @@ def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
             code = Exit.FINE
         except typer.Exit:
             raise
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise  # nobody's bug; the door tells it
+            code = _own_bug(error)
         except Exception as bug:  # noqa: BLE001 (the last resort of the house: never a traceback)
             code = _refusal_or_bug(bug)
         raise typer.Exit(int(code or 0))

@@ -30,19 +30,21 @@ def write(bundle: Bundle, folder: Path) -> None:
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
-        raise Trouble(f"{folder} cannot be written: {error.strerror}") from None
+        raise Trouble(f"{folder} cannot be written: {error.strerror}", "name another folder with -o") from None
 
 
 def read(folder: Path) -> Mapping[str, bytes]:
-    """The files of the bundle in `folder` by name; none if there is no folder.
+    """The files of the bundle in `folder` by name; none if it is empty.
 
     Raises:
-        Trouble: it cannot be read.
+        Trouble: there is no such folder, it cannot be read, or its manifest is none of ours.
     """
     try:
-        return {path: (folder / path).read_bytes() for path in _listed(folder)} if folder.exists() else {}
+        return {path: (folder / path).read_bytes() for path in _listed(folder)}
     except OSError as error:
-        raise Trouble(f"{folder} cannot be read: {error.strerror}") from None
+        raise Trouble(f"{folder} cannot be read: {error.strerror}", "name the folder of a bundle") from None
+    except (ValueError, KeyError, TypeError):
+        raise Trouble(f"{folder / MANIFEST} is no manifest of ours", "name the folder of a bundle") from None
 
 
 def _listed(folder: Path) -> list[str]:

@@ -3,6 +3,7 @@
 import stat
 from pathlib import Path
 
+from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.trouble import Trouble
 
 # Far more than any text written by hand; what is larger was named by mistake.
@@ -25,15 +26,21 @@ class Files:
             if stat.S_ISDIR(kind):
                 raise Trouble(f"{path} is a folder", f"name a file, for instance {path.rstrip('/')}/profile.yaml")
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-                raise Trouble(f"{path} is no file but a device or a socket")
+                raise Trouble(f"{path} is no file but a device or a socket", "put the text into a file")
             with Path(path).open("rb") as file:
                 data = file.read(LARGEST + 1)
         except FileNotFoundError:
-            raise Trouble(f"there is no file {path}") from None
+            raise Trouble(f"there is no file {path}", _beside(Path(path))) from None
         except (OSError, ValueError) as error:
-            raise Trouble(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+            why = getattr(error, "strerror", None) or error
+            raise Trouble(
+                f"{path} cannot be read: {why}", "make it readable for yourself: ls -l shows who may"
+            ) from None
         if len(data) > LARGEST:
-            raise Trouble(f"{path} is larger than {LARGEST // 2**20} MiB: that is no text written by hand")
+            raise Trouble(
+                f"{path} is larger than {LARGEST // 2**20} MiB: that is no text written by hand",
+                "name the file that was meant",
+            )
         return data
 
     def inside(self, folder: str, name: str) -> bytes:
@@ -55,3 +62,12 @@ class Files:
             raise Trouble(f"there is no file {path}") from None
         except (OSError, RuntimeError) as error:
             raise Trouble(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _beside(path: Path) -> str:
+    """What to name instead of a file that is not there: the likeliest beside it, or where there is one at all."""
+    try:
+        near = nearest(path.name, (one.name for one in path.parent.iterdir() if one.is_file()))
+    except OSError:
+        return f"there is no folder {path.parent} either"
+    return f"did you mean {path.with_name(near)}?" if near else f"look for it: ls {path.parent}"

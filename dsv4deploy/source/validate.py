@@ -3,6 +3,7 @@
 Single values are never converted: `"4"` is no number, 4.0 no whole one, `"yes"` no boolean.
 """
 
+import copy
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dsv4deploy.source.misfits import Misfit
 
 M = TypeVar("M", bound=BaseModel)
+# What most texts may be, and what a path may be.
+_STAND_INS = ("x", "/x")
 
 
 def validate(merged: Merged, model: type[M], what: str = "profile") -> M:
@@ -38,6 +41,54 @@ def _only_seems_short(one: ErrorDetails, error: ValidationError) -> bool:
     """Whether a list is too short only because the items that do not fit are not counted."""
     at = one["loc"]
     return one["type"] == "too_short" and any(other["loc"][: len(at)] == at != other["loc"] for other in error.errors())
+
+
+def fitting(merged: Merged, model: type[M]) -> M | None:
+    """An instance of what does fit, with stand-ins where something must stand; None if too little does."""
+    tree: Tree = copy.deepcopy(merged.tree)
+    tried: dict[KeyPath, int] = defaultdict(int)
+    while True:
+        try:
+            return model.model_validate_json(json.dumps(tree), strict=True)
+        except ValidationError as error:
+            misfits = {found.path: found for found in (_located(one, tree) for one in error.errors(include_url=False))}
+        # What is deeper, or later in a list, goes first.
+        for path in sorted(misfits, reverse=True):
+            if path and misfits[path].error["type"] != "extra_forbidden" and tried[path] < len(_STAND_INS):
+                _put(tree, path, _STAND_INS[tried[path]])
+            elif not _take_out(tree, path) and not _take_out(tree, path[:-1]):
+                return None
+            tried[path] += 1
+
+
+def _put(tree: Tree, path: KeyPath, value: Tree) -> None:
+    owner = _owner(tree, path)
+    if isinstance(owner, dict):
+        owner[str(path[-1])] = value
+    elif isinstance(owner, list):
+        owner[int(path[-1])] = value
+
+
+def _take_out(tree: Tree, path: KeyPath) -> bool:
+    """Whether there was something at `path`; nothing is there any more."""
+    owner = _owner(tree, path)
+    if not path or owner is None or not _children(owner, path[-1]):
+        return False
+    if isinstance(owner, dict):
+        del owner[str(path[-1])]
+    elif isinstance(owner, list):
+        del owner[int(path[-1])]
+    return True
+
+
+def _owner(tree: Tree, path: KeyPath) -> Tree:
+    """The mapping or list that holds the last step of `path`; None if there is none."""
+    for step in path[:-1]:
+        children = _children(tree, step)
+        if not children:
+            return None
+        [tree] = children
+    return tree
 
 
 def _diagnostics(

@@ -138,7 +138,8 @@ def _lay_all(ground: _Ground, layers: Iterable[Callable[[], None]]) -> None:
             lay()
         except Refused as refused:
             found += refused.diagnostics
-            ground.sources |= refused.sources
+            # What a layer of the command line was read from has blanks where its path stands: the text itself is shown.
+            ground.sources = {**refused.sources, **ground.sources}
     if found:
         raise Refused(found, ground.sources)
 

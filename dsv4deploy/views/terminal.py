@@ -1,5 +1,6 @@
 """A report as a compiler would print it: the source line underlined, then effect, evidence and remedy."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from dsv4deploy.model.document import Sources
 from dsv4deploy.model.place import Place
 
 _WIDEST = 100  # columns of a source line that are shown around what is underlined
+_LONGEST_WORD, _LONGEST_TEXT = 400, 4000  # characters of a message that are shown
+_WORD = re.compile(r"\S+")
 _TAB = "    "
 _MOST_NEEDS = 8
 _COLORS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.NOTE: "1;36"}
@@ -144,7 +147,13 @@ def _width(cell: str) -> int:
 
 
 def _safe(text: str) -> str:
-    return "".join(map(_cell, text))
+    """`text` without what a terminal could take for more than text, and without the middle of what is far too long."""
+    words = _WORD.sub(lambda word: _brief(word[0], _LONGEST_WORD), text)
+    return "".join(map(_cell, _brief(words, _LONGEST_TEXT)))
+
+
+def _brief(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most * 2 // 3]}...{text[-(most // 6) :]}"
 
 
 def _waived(waived: Iterable[Waived]) -> Iterator[str]:

@@ -153,3 +153,40 @@ def place_of(error: Diagnostic, mistake: str) -> bool:
     """Whether the diagnostic points at what `--set` wrote."""
     places = [error.place, *(related.place for related in error.related)]
     return any(place and place.file in {mistake, f"--set {mistake}"} for place in places)
+
+
+MANY = """\
+name: Flash
+engine: {version: 0.5.21, venv: venv}
+model: {path: /m, trust_remote_code: "yes", tool_call_parser: deepseekv5}
+hardwear: {arch: sm_120}
+memory: {fraction_static: 1.5, kv_cache_dtype: fp9}
+nccl: {p2p_level: SYSS, env: {NCCL_P2P_LEVL: SYS}}
+args: {gpu-memory-utilization: 0.9}
+waivers: [{rule: nope}]
+"""
+
+
+def test_mistakes_of_shape_hide_none_in_flags_and_variables() -> None:
+    with pytest.raises(Refused) as caught:
+        looked(MANY)
+    told = [(one.place.line if one.place else 0, one.rule) for one in caught.value.diagnostics]
+    assert told == [
+        (1, "invalid-value"),
+        (2, "invalid-value"),
+        (3, "wrong-type"),
+        (3, "invalid-choice"),
+        (4, "unknown-key"),
+        (5, "out-of-range"),
+        (5, "invalid-choice"),
+        (6, "invalid-value"),
+        (6, "unknown-variable"),
+        (7, "foreign-flag"),
+        (8, "missing-key"),
+    ]
+
+
+def test_a_value_of_a_wrong_type_is_told_once_and_an_unknown_version_too() -> None:
+    with pytest.raises(Refused) as caught:
+        looked("name: x\nengine: {version: 0.4.1, venv: /v}\nmodel: {path: /m}\nkernels: {moe_runner: 5}\n")
+    assert [one.rule for one in caught.value.diagnostics] == ["unknown-version", "wrong-type"]

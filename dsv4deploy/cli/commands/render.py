@@ -36,11 +36,13 @@ def command(
     from dsv4deploy.cli import house
     from dsv4deploy.flow import looked_at
     from dsv4deploy.model.diagnostic import Refused
-    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim import bundles
     from dsv4deploy.rim.texts import Files
     from dsv4deploy.views import differences
 
+    if (output is not None) + (stdout is not None) + (diff is not None) > 1:
+        raise Trouble("-o, --stdout and --diff are three different questions", "ask one at a time", Exit.USAGE)
     try:
         looked = looked_at(Files(), house.knowledge(profile), house.asked(profile, variant, sets, facts, waive))
     except Refused as refused:

@@ -57,3 +57,15 @@ def test_fifty_megabytes_are_not_read(tmp_path: Path) -> None:
     with (tmp_path / "big.yaml").open("wb") as file:
         file.truncate(50 * 2**20)
     assert f"larger than {LARGEST // 2**20} MiB" in trouble(tmp_path / "big.yaml")
+
+
+def test_instead_of_a_file_that_is_not_there_its_likeliest_neighbour_is_named(tmp_path: Path) -> None:
+    (tmp_path / "profile.yaml").touch()
+    for name, remedy in {
+        "profil.yaml": f"did you mean {tmp_path}/profile.yaml?",
+        "zzz": f"look for it: ls {tmp_path}",
+        "none/profile.yaml": f"there is no folder {tmp_path}/none either",
+    }.items():
+        with pytest.raises(Trouble) as caught:
+            Files().read(str(tmp_path / name))
+        assert caught.value.remedy == remedy

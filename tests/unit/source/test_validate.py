@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from dsv4deploy.model.diagnostic import Diagnostic, Refused
 from dsv4deploy.model.document import Merged
 from dsv4deploy.source.document import load
-from dsv4deploy.source.validate import validate
+from dsv4deploy.source.validate import fitting, validate
 from dsv4deploy.stages.resolve import resolve
 
 
@@ -206,3 +206,55 @@ def misfits(merged: Merged) -> tuple[Diagnostic, ...]:
     except Refused as refusal:
         return refusal.diagnostics
     return ()
+
+
+class Part(Section):
+    path: Annotated[str, StringConstraints(pattern="^/")]
+    size: int = 1
+
+
+class Whole(Section):
+    name: str
+    part: Part
+    more: tuple[Part, ...] = ()
+    words: dict[Annotated[str, StringConstraints(pattern="^[A-Z]+$")], str] = {}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("{name: a, part: {path: /p, size: big}}", {"name": "a", "part": {"path": "/p", "size": 1}}),
+        ("{name: a, nam: b, part: {path: p, size: 2}}", {"name": "a", "part": {"path": "/x", "size": 2}}),
+        ("{part: {size: 2}}", {"name": "x", "part": {"path": "/x", "size": 2}}),
+        ("{name: 1, part: {path: /p}, more: [{path: /q}, 3, {path: /r}]}", {"name": "x", "more": ["/q", "/r"]}),
+        ("{name: a, part: {path: /p}, words: {ok: a, OK: b, NO: []}}", {"words": {"OK": "b", "NO": "x"}}),
+    ],
+)
+def test_what_fits_is_left_of_what_does_not(text: str, left: dict[str, Any]) -> None:
+    found = fitting(resolve((load(text.encode(), "f"),)), Whole)
+    assert found
+    plain = found.model_dump()
+    plain["more"] = [one["path"] for one in plain["more"]]
+    assert {key: plain[key] for key in left} == left
+
+
+@pytest.mark.parametrize("text", ["{name: a}", "{name: a, part: [1]}", "{}"])
+def test_nothing_is_left_where_a_whole_section_is_missing(text: str) -> None:
+    assert fitting(resolve((load(text.encode(), "f"),)), Whole) is None
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["name", "part", "more", "path", "size", "words", "A", "b"]), inner, max_size=4
+            )
+        ),
+        max_leaves=8,
+    )
+)
+def test_leaving_out_comes_to_an_end_whatever_is_written(tree: Any) -> None:
+    found = fitting(Merged(tree if isinstance(tree, dict) else {"name": tree}), Whole)
+    assert found is None or found.name

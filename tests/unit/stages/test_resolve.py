@@ -214,3 +214,9 @@ def at(tree: object, path: KeyPath) -> object:
 def paths(tree: object, above: KeyPath = ()) -> list[KeyPath]:
     pairs = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     return [above, *(path for step, below in pairs for path in paths(below, (*above, step)))]
+
+
+def test_a_set_whose_value_is_no_yaml_is_shown_as_it_was_typed() -> None:
+    with pytest.raises(Refused) as caught:
+        merged(BASE, sets=["server.port=["])
+    assert ("server.port=[",) in caught.value.sources.values()

@@ -102,6 +102,13 @@ def test_a_long_line_is_cut_around_the_mark() -> None:
     assert text[len(mark) - 7 : len(mark)] == "word500"
 
 
+def test_a_value_that_is_far_too_long_does_not_flood_the_terminal() -> None:
+    word = "x" * 70_000
+    one = Diagnostic("r", Level.ERROR, f"env.A is {word}", effect="many words " * 10_000, remedy=f"quote it: {word}")
+    assert max(map(len, shown(one))) < 4_000
+    assert any("quote it: xxx" in line for line in shown(one))
+
+
 def test_a_place_over_several_lines_is_marked_on_its_first() -> None:
     one = Diagnostic("r", Level.ERROR, "m", place=Place("f", 1, 4, 2, 3))
     assert shown(one, {"f": ("a: [1,", "  2]")})[3:5] == [" 1 | a: [1,", "   |    ^^^"]
