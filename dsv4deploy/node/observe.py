@@ -59,6 +59,7 @@ def _wanted(place: Place, manifest: dict[str, Any], document: dict[str, Any]) ->
         "engine": {**(facts.packages(python) if python else {}), "paths_missing": paths},
         "problems": found["problems"],
         "warnings": found["warnings"],
+        "notes": found["notes"],
         "model": found["model"],
         "patches": found["patches"],
     }

@@ -36,7 +36,7 @@ def _step(wanted: Wanted, seen: Observation | str, gone: frozenset[str]) -> Step
         has.current,
         has.start_seconds[-1] if has.start_seconds else None,
         tuple(one.message for one in against.warnings),
-        tuple(map(_laying, laying)),
+        (*map(_laying, laying), *against.notes),
     )
 
 
