@@ -42,7 +42,7 @@ def moved_from(release: str) -> Callable[[Path], bool]:
 # -- the release itself is bad
 
 
-@pytest.mark.parametrize("failure", ["stream-capture-isolation", "path-missing"])
+@pytest.mark.parametrize("failure", ["stream-capture-isolation", pytest.param("path-missing", marks=pytest.mark.soak)])
 def test_a_unit_that_fails_gives_way_to_the_old_release(ground: Ground, failure: str) -> None:
     old = ground.old_release()
     code, out = ground.run("apply", "--yes", *ONE, "--set", f"env.DSV4_REHEARSAL_FAIL={failure}")
@@ -338,7 +338,7 @@ def test_two_applies_at_once(ground: Ground) -> None:
 # -- the node goes away
 
 
-@pytest.mark.parametrize("how", ["reboot", "power cut"])
+@pytest.mark.parametrize("how", [pytest.param("reboot", marks=pytest.mark.soak), "power cut"])
 def test_a_node_that_restarts_in_mid_upload_serves_its_old_release(ground: Ground, how: str) -> None:
     old = ground.old_release()
     running = ground.begin("apply", "--yes", *ONE, *CHANGED, alert=True)
@@ -354,7 +354,7 @@ def test_a_node_that_restarts_in_mid_upload_serves_its_old_release(ground: Groun
     assert "--mem-fraction-static" in ground.words()
 
 
-@pytest.mark.parametrize("moment", ["announced", "linked"])
+@pytest.mark.parametrize("moment", [pytest.param("announced", marks=pytest.mark.soak), "linked"])
 def test_a_power_cut_in_mid_switch_has_the_old_release_back(ground: Ground, moment: str) -> None:
     old = ground.old_release()
     running = ground.begin("apply", "--yes", *ONE, *CHANGED, alert=True)
@@ -365,7 +365,7 @@ def test_a_power_cut_in_mid_switch_has_the_old_release_back(ground: Ground, mome
     ground.serves(old)
 
 
-@pytest.mark.parametrize("how", ["reboot", "power cut"])
+@pytest.mark.parametrize("how", ["reboot", pytest.param("power cut", marks=pytest.mark.soak)])
 def test_a_node_that_restarts_during_the_judged_start_has_its_old_release_back(ground: Ground, how: str) -> None:
     old = ground.old_release()
     ground.write(SLOW)

@@ -57,7 +57,7 @@ def test_a_server_outlives_the_session_and_its_keeper_starts_it_again(ops: Unpri
     ops.eventually(lambda: ops.pid() != pid and ops.http() == 200)
 
 
-@pytest.mark.parametrize("how", ["reboot", "power cut"])
+@pytest.mark.parametrize("how", ["reboot", pytest.param("power cut", marks=pytest.mark.soak)])
 def test_after_a_restart_of_the_node_status_says_what_to_do_and_start_does_it(ops: Unprivileged, how: str) -> None:
     old = ops.old_release()
     ops.write(SLOW)
