@@ -132,10 +132,9 @@ def _neighbours(place: Place, manifest: dict[str, Any], *, running: bool) -> lis
     """Our other deployments here that take a card or a port of this one, those that run or those that do not."""
     found = []
     for other in places(place.folder.parent):
-        service = current_service(other) if other.name != place.name else None
-        if service is None or (service.running() is not None) is not running:
+        theirs = _manifest_of(other, running=running) if other.name != place.name else None
+        if theirs is None:
             continue
-        theirs = other.manifest(str(other.current()))
         for what, own, taken in (
             ("card", manifest.get("devices"), theirs.get("devices")),
             ("port", manifest["endpoint"].get("ports"), theirs["endpoint"].get("ports")),
@@ -146,6 +145,17 @@ def _neighbours(place: Place, manifest: dict[str, Any], *, running: bool) -> lis
                 remedy = f"dsv4deploy stop --name {other.name}, or choose others"
                 found += _problem("neighbours", f"{what} {both[0]} belongs to {other.name} too, {state}", remedy)
     return found
+
+
+def _manifest_of(other: Place, *, running: bool) -> dict[str, Any] | None:
+    """The manifest of another deployment, if it runs (or does not) and this user may know."""
+    try:
+        service = current_service(other)
+        if service is None or (service.running() is not None) is not running:
+            return None
+        return other.manifest(str(other.current()))
+    except Trouble:
+        return None
 
 
 def _running_neighbours(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
