@@ -26,7 +26,7 @@ from dsv4deploy.rim.plan_file import Planned
 from dsv4deploy.rim.project import MarkFiles
 from dsv4deploy.rim.record import controller, is_gone, who
 from dsv4deploy.rim.texts import Files
-from dsv4deploy.stages.assign import Assignment, Host, assign, overlaps
+from dsv4deploy.stages.assign import Assignment, Host, assign, machines, overlaps
 from dsv4deploy.stages.marks import PREFIX, last_success
 from dsv4deploy.stages.plan import plan
 
@@ -135,6 +135,7 @@ def ready(
     waive: Sequence[str] = (),
     retry: Sequence[str] = (),
     take_over: bool = False,
+    checksums: bool = False,
 ) -> Ready:
     """Check and render what every node shall run, look at the nodes, and plan.
 
@@ -150,10 +151,10 @@ def ready(
     # Only what a node says of its host decides what the marks say.
     looked = {one: _sound(replace(knowledge[one.path], marks=None), one) for one in dict.fromkeys(asked.values())}
     folders, wanted = _rendered(folder, asked, looked)
-    told = overlaps(wanted)
+    told = overlaps(wanted, machines(hosts))
     if told:
         raise Trouble("; ".join(told), "give each deployment names, cards and ports of its own", Exit.FOUND)
-    seen = observe(options, _folders_by_node(wanted, folders), take_over=take_over)
+    seen = observe(options, _folders_by_node(wanted, folders), take_over=take_over, checksums=checksums)
     gone = _gone(seen)
     planned = plan(wanted, seen, gone=gone)
     closer = {
@@ -178,6 +179,7 @@ def observe(
     *,
     facts: bool = True,
     take_over: bool = False,
+    checksums: bool = False,
 ) -> dict[str, Observation | str]:
     """What each node answers, or why it does not; one trip a node."""
     found: dict[str, Observation | str] = {}
@@ -192,7 +194,7 @@ def observe(
         "observe",
         options,
         nodes=list(by_node),
-        variables={"dsv4_facts": facts, "dsv4_take_over": take_over},
+        variables={"dsv4_facts": facts, "dsv4_take_over": take_over, "dsv4_checksums": checksums},
         by_node={node: {"dsv4_bundles": list(folders)} for node, folders in by_node.items()},
         tell=hear,
     )
@@ -379,14 +381,20 @@ def _refused_by_marks(step: Step, looked: Looked | None) -> Step:
 
 
 def planned_before(
-    kept: Planned, options: ansible.Options, *, retry: Sequence[str] = (), take_over: bool = False
+    kept: Planned,
+    options: ansible.Options,
+    *,
+    retry: Sequence[str] = (),
+    take_over: bool = False,
+    checksums: bool = False,
 ) -> Ready:
     """A plan that was kept, looked at again; what was marked since is refused.
 
     Raises:
         Trouble: a node moved since, so that something else would happen than what was planned.
     """
-    seen = observe(options, _folders_by_node(kept.wanted, kept.folders), take_over=take_over)
+    by_node = _folders_by_node(kept.wanted, kept.folders)
+    seen = observe(options, by_node, take_over=take_over, checksums=checksums)
     gone = _gone(seen)
     again = plan(kept.wanted, seen, gone=gone)
     for step, before in zip(again.steps, kept.steps, strict=True):

@@ -59,6 +59,10 @@ Serial = Annotated[
     str,
     typer.Option("--serial", metavar="N,N", help="Sizes of the batches, in nodes or percent; the last one repeats."),
 ]
+Checksums = Annotated[
+    bool,
+    typer.Option("--checksums", help="Read every file of the model and compare it with its sha256: takes minutes."),
+]
 
 
 def on_nodes(command: Callable[..., int]) -> Callable[..., int]:

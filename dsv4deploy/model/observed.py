@@ -123,6 +123,7 @@ class Against(Answer):
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     patches: tuple[Laying, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Observation(Answer):

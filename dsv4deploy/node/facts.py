@@ -41,17 +41,28 @@ def facts() -> dict[str, Any]:
 
 def packages(python: str) -> dict[str, str]:
     """Versions of the engine and what it stands on, from the venv's metadata, without starting its Python."""
-    versions: dict[str, str] = {}
-    for site in site_packages(python):
-        for info in sorted(site.glob("*.dist-info")):
-            name, _, version = info.name[: -len(".dist-info")].partition("-")
-            versions.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version)
+    versions = installed(python)
     known = ((key, name) for key, names in _PACKAGES.items() for name in reversed(names) if name in versions)
     found = {key: versions[name] for key, name in known}
     cuda = next((v for n, v in sorted(versions.items()) if n.startswith("nvidia-cuda-runtime")), None)
     if cuda:
         found["cuda"] = ".".join(cuda.split(".")[:2])
     return found
+
+
+def installed(python: str) -> dict[str, str]:
+    """The version of every distribution in the venv, by its plain name."""
+    versions: dict[str, str] = {}
+    for site in site_packages(python):
+        for info in sorted(site.glob("*.dist-info")):
+            name, _, version = info.name[: -len(".dist-info")].partition("-")
+            versions.setdefault(plain(name), version)
+    return versions
+
+
+def plain(name: str) -> str:
+    """The one spelling of a distribution's name, as PEP 503 has it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def site_packages(python: str) -> list[Path]:
@@ -78,6 +89,7 @@ def _cards() -> dict[str, Any]:
         "vbios": first["vbios"],
         "driver_cuda": gpus.driver_cuda(),
         "topology": gpus.topology(),
+        "p2p": gpus.p2p(),
         "driver_params": _driver_params(),
         "cuda_toolkit": _nvcc(),
         "cuda_compat_in_ld_path": compat_first(_told("/sbin/ldconfig", "-p")),

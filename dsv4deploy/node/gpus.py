@@ -71,6 +71,14 @@ def topology() -> str | None:
     return order[max(ranks)] if ranks else None
 
 
+def p2p() -> str | None:
+    """`ok` if every card can read every other one's memory, else `unsupported`, in the driver's own judgement."""
+    out = _smi("topo", "-p2p", "r") or ""
+    rows = [line.split()[1:] for line in out.splitlines() if re.match(r"\s*GPU\d+\s", line)]
+    states = {word for row in rows for word in row} & {"OK", "CNS", "GNS", "TNS", "NS", "DR"}
+    return None if not states else "ok" if states == {"OK"} else "unsupported"
+
+
 def _arch(capability: str) -> str | None:
     return f"sm_{capability.replace('.', '')}" if re.fullmatch(r"\d+\.\d", capability) else None
 

@@ -54,11 +54,14 @@ def observe(document: dict[str, Any]) -> dict[str, Any]:
 def _wanted(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     python = manifest["engine"].get("python")
     paths = [path for path in paths_of(manifest) if not os.path.exists(path)]
+    # A unit has limits of its own; those of this session say nothing about its server.
+    limits = dict.fromkeys(("nofile", "memlock")) if manifest["service"]["supervisor"] == "systemd" else {}
     found = preflight(place, {**document, "manifest": manifest})
     return {
-        "engine": {**(facts.packages(python) if python else {}), "paths_missing": paths},
+        "engine": {**(facts.packages(python) if python else {}), **limits, "paths_missing": paths},
         "problems": found["problems"],
         "warnings": found["warnings"],
+        "notes": found["notes"],
         "model": found["model"],
         "patches": found["patches"],
     }

@@ -8,35 +8,40 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dsv4deploy.node import facts, gpus, kernels, model_folder, procs, release
+from dsv4deploy.node import checksums, facts, gpus, kernels, model_folder, pins, procs, release
 from dsv4deploy.node.files import digest
-from dsv4deploy.node.place import Place, account
+from dsv4deploy.node.place import Place, account, places
 from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.switch import strangers, told
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.user import as_user
 
 _MIN_SHM_GIB = 1.0
+_MIN_CACHE_GIB = 2.0
+_MIN_FREE_KIB = 4096  # a release, what going back needs, and their temporary copies
+_SHOWN = 3
+_NOTHING: dict[str, Any] = {"problems": [], "warnings": [], "notes": []}
 
 
 def preflight(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     """Look at everything the release of `manifest` needs.
 
-    Answers `problems` (nothing is done while there are any) and `warnings`: each `{check, message, remedy}`; and
-    `model`: what the model folder tells, None if it tells nothing; `patches`: what laying them will take.
+    Answers `problems` (nothing is done while there are any) and `warnings`: each `{check, message, remedy}`; `notes`:
+    what was found good though it took long; `model`: what the model folder tells, None if it tells nothing; `patches`:
+    what laying them will take. With `checksums` in the request every file of the model is read.
     """
     manifest = document["manifest"]
     patches, problems = _patches(place, manifest)
-    for look in (_user, _supervisor, _ports, _cards, _engine, _folder):
+    for look in (_user, _supervisor, _secrets, _ports, _cards, _running_neighbours, _engine, _folder):
         problems += look(place, manifest)
-    seen: dict[str, Any] = {"problems": [], "model": None}
+    seen = {**_NOTHING, "model": None}
     if not any(one["check"] == "user" for one in problems):
-        seen = as_user(account(manifest), lambda: _as_the_server(manifest))
+        seen = as_user(account(manifest), lambda: _as_the_server(manifest, bool(document.get("checksums"))))
     problems += seen["problems"]
     if not document.get("take_over"):
         problems += _foreign(manifest)
-    found = {"problems": problems, "warnings": _warnings(manifest), "model": seen["model"], "patches": patches}
-    return {"changed": False, **found}
+    found = {**seen, "problems": problems, "warnings": seen["warnings"] + _warnings(place, manifest)}
+    return {"changed": False, **found, "patches": patches}
 
 
 def _problem(check: str, message: str, remedy: str = "") -> list[dict[str, str]]:
@@ -69,6 +74,15 @@ def _supervisor(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     if os.geteuid() != 0:
         return _problem("supervisor", "a systemd unit needs root", "use --become, or service: {supervisor: process}")
     return []
+
+
+def _secrets(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
+    """Under systemd it is root who reads the keys; otherwise they are among the paths of the service user."""
+    keys = (manifest.get("secrets") or {}) if manifest["service"]["supervisor"] == "systemd" else {}
+    bad = [path for path in keys.values() if os.geteuid() == 0 and not os.path.isfile(path)]
+    return [
+        one for path in bad for one in _problem("paths", f"there is no key file {path}", "create it, for root alone")
+    ]
 
 
 def _ports(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
@@ -114,6 +128,40 @@ def _strangers(place: Place, cards: list[dict[str, Any]]) -> list[dict[str, str]
     return found
 
 
+def _neighbours(place: Place, manifest: dict[str, Any], *, running: bool) -> list[dict[str, str]]:
+    """Our other deployments here that take a card or a port of this one, those that run or those that do not."""
+    found = []
+    for other in places(place.folder.parent):
+        theirs = _manifest_of(other, running=running) if other.name != place.name else None
+        if theirs is None:
+            continue
+        for what, own, taken in (
+            ("card", manifest.get("devices"), theirs.get("devices")),
+            ("port", manifest["endpoint"].get("ports"), theirs["endpoint"].get("ports")),
+        ):
+            both = sorted(set(own or ()) & set(taken or ()))
+            if both:
+                state = "which runs here" if running else "which is deployed here and does not run now"
+                remedy = f"dsv4deploy stop --name {other.name}, or choose others"
+                found += _problem("neighbours", f"{what} {both[0]} belongs to {other.name} too, {state}", remedy)
+    return found
+
+
+def _manifest_of(other: Place, *, running: bool) -> dict[str, Any] | None:
+    """The manifest of another deployment, if it runs (or does not) and this user may know."""
+    try:
+        service = current_service(other)
+        if service is None or (service.running() is not None) is not running:
+            return None
+        return other.manifest(str(other.current()))
+    except Trouble:
+        return None
+
+
+def _running_neighbours(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
+    return _neighbours(place, manifest, running=True)
+
+
 def _engine(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     engine = manifest["engine"]
     python = engine.get("python")
@@ -149,7 +197,15 @@ def _folder(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
         where = where.parent
     if not os.access(str(where), os.W_OK) or os.statvfs(str(where)).f_flag & os.ST_RDONLY:
         return _problem("folder", f"{where} cannot be written to", "use --become, or dsv4_root for another folder")
+    free = _free_kib(where)
+    if free < _MIN_FREE_KIB:
+        return _problem("disk", f"{where} has {free} KiB free; a release needs {_MIN_FREE_KIB}", "free some space")
     return []
+
+
+def _free_kib(where: Path) -> int:
+    disk = os.statvfs(str(where))
+    return disk.f_bavail * disk.f_frsize >> 10
 
 
 def _foreign(manifest: dict[str, Any]) -> list[dict[str, str]]:
@@ -172,7 +228,7 @@ def _other_unit(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     return [(path, f"is already a unit named {unit}")] if path and path not in mine else []
 
 
-def _as_the_server(manifest: dict[str, Any]) -> dict[str, Any]:
+def _as_the_server(manifest: dict[str, Any], in_full: bool) -> dict[str, Any]:
     """Python, model and every other path, as the service user sees them; runs as that user."""
     found = []
     python = manifest["engine"].get("python")
@@ -186,7 +242,33 @@ def _as_the_server(manifest: dict[str, Any]) -> dict[str, Any]:
     for path in paths_of(manifest):
         if path not in (python, model) and not os.access(path, os.R_OK):
             found += _problem("paths", f"the service user cannot read {path}", "correct the path or its rights")
-    return {"problems": found + _pinned(manifest.get("env_file") or {}), "model": read}
+    found += _pinned(manifest.get("env_file") or {})
+    summed = _summed(Path(model)) if in_full and read and not found else {**_NOTHING}
+    return {**summed, "problems": found + summed["problems"], "model": read}
+
+
+def _summed(model: Path) -> dict[str, Any]:
+    """What the checksums of the model say."""
+    told = checksums.compare(model)
+    wrong, unknown, right = told["wrong"], told["unknown"], told["right"]
+    return {
+        "problems": _problem(
+            "checksums", f"the sha256 of {_few(wrong)} of {model} is not the one that came with it", "fetch it again"
+        )
+        if wrong
+        else [],
+        "warnings": _problem(
+            "checksums", f"nothing says which sha256 {_few(unknown)} of {model} should have", "SHA256SUMS would"
+        )
+        if unknown
+        else [],
+        "notes": [f"{right} files of {model} have their sha256"] if right else [],
+    }
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} file{'s' if len(names) > 1 else ''} ({shown})"
 
 
 def _pinned(env_file: dict[str, Any]) -> list[dict[str, str]]:
@@ -209,11 +291,57 @@ def paths_of(manifest: dict[str, Any]) -> list[str]:
     return [path for path in named if path and os.path.isabs(path)]
 
 
-def _warnings(manifest: dict[str, Any]) -> list[dict[str, str]]:
-    found = []
+def _warnings(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
+    found = _neighbours(place, manifest, running=False)
     shm = facts.shm_gib()
     if shm is not None and shm < _MIN_SHM_GIB and len(manifest.get("devices") or []) > 1:
         found += _problem(
             "shm", f"shared memory has {shm} GiB; NCCL needs more with several cards", "remount /dev/shm larger"
         )
+    return found + ([] if manifest["engine"].get("rehearsal") else _beside(manifest)) + _left_behind(manifest)
+
+
+def _beside(manifest: dict[str, Any]) -> list[dict[str, str]]:
+    """What a real engine stands on: the packages that it pins, room for the kernels that it compiles."""
+    found = []
+    python = manifest["engine"].get("python")
+    unmet = pins.unmet(python) if python else []
+    if unmet:
+        more = f", and {len(unmet) - _SHOWN} more" if len(unmet) > _SHOWN else ""
+        found += _problem("engine", f"sglang pins what the venv has otherwise: {', '.join(unmet[:_SHOWN])}{more}")
+    cache = _cache(manifest)
+    free = _free_kib(cache) / (1 << 20)
+    if free < _MIN_CACHE_GIB:
+        found += _problem(
+            "disk", f"{cache} has {free:.1f} GiB free; compiled kernels are kept there", "free some space"
+        )
     return found
+
+
+def _cache(manifest: dict[str, Any]) -> Path:
+    """The nearest folder there is to the one for kernel caches."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    usual = "/var/cache" if manifest["service"]["supervisor"] == "systemd" else home
+    where = Path(((manifest.get("profile") or {}).get("service") or {}).get("cache") or usual)
+    while not where.exists():
+        where = where.parent
+    return where
+
+
+def _left_behind(manifest: dict[str, Any]) -> list[dict[str, str]]:
+    """Whether logind would end a server when the session that started it is over."""
+    if manifest["service"]["supervisor"] == "systemd" or os.geteuid() == 0:
+        return []
+    login = ["org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager"]
+    try:
+        words = ["busctl", "get-property", *login, "KillUserProcesses"]
+        said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    if said.split() != ["b", "true"]:
+        return []
+    return _problem(
+        "session",
+        "logind ends what a user leaves behind when the last session closes, this server too",
+        "KillUserProcesses=no in /etc/systemd/logind.conf",
+    )

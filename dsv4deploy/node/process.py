@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,14 +14,14 @@ import time
 import uuid
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Callable
+from typing import Any, BinaryIO, NamedTuple
 
 from dsv4deploy.node import files, pages, procs
 from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.user import become
 
-_LOG_BYTES = 64 << 20
+_LOG_MIB, _LOG_KEEP = 256, 3
 _BURST, _WINDOW_S = 3, 3600.0
 _PAUSE_S = 5.0
 _TRIAL_DRAIN_S = 15.0  # nobody uses a release on trial, so that there is nothing to drain
@@ -39,7 +41,8 @@ class Keeper:
 
     @property
     def log_file(self) -> Path:
-        return self.place.run / "server.log"
+        """Where the last start wrote to."""
+        return Path((files.read_json(self.pid_file) or {}).get("log") or self.place.run / "server.log")
 
     def prepare(self, *, judged: bool) -> list[str]:
         return []
@@ -127,18 +130,22 @@ class Keeper:
         return {
             "unit": None,
             "active": "active" if running else "inactive" if code in (None, 0) else "failed",
-            "result": None if code is None else f"exit {code}",
+            "result": self._result(code),
             "restarts": known.get("restarts", 0),
             "keeper": bool(known) and procs.alive(known["keeper"]["pid"], known["keeper"]["start"]),
             "invocation": known.get("invocation"),
         }
 
+    def _result(self, code: int | None) -> str | None:
+        noted = files.read_json(self.pid_file)
+        if noted and noted.get("boot_id") != procs.boot_id():
+            return "it went with a reboot of the node, and nothing starts it again by itself"
+        return None if code is None else f"exit {code}"
+
     def ended(self) -> str | None:
         if self.running() is not None:
             return None
-        known = self._known() or {}
-        code = known.get("exit")
-        return "the process is gone" if code is None else f"exit {code}"
+        return self._result((self._known() or {}).get("exit")) or "the process is gone"
 
     def log(self, lines: int, invocation: str | None = None) -> list[str]:
         known = self._known() or {}
@@ -196,7 +203,7 @@ def keep(place: Place, invocation: str) -> int:
     while not asked_to_leave:
         manifest = files.read_json(place.link / "manifest.json") or {}
         child = _begin(keeper, manifest, invocation, len(restarts))
-        code = _attend(keeper, child, asked_to_leave)
+        code = _attend(Log.of(place, manifest), child, asked_to_leave)
         if code is None:
             break
         known = files.read_json(keeper.pid_file) or {}
@@ -212,8 +219,8 @@ def keep(place: Place, invocation: str) -> int:
 
 
 def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: int) -> subprocess.Popen[bytes]:
-    place = keeper.place
-    log: BinaryIO = keeper.log_file.open("ab")
+    place, path = keeper.place, Log.of(keeper.place, manifest).path
+    log: BinaryIO = path.open("ab")
     with log:
         offset = log.tell()
         child = subprocess.Popen(
@@ -224,7 +231,7 @@ def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: 
             start_new_session=True,
             cwd=str(place.link),
             env={name: os.environ[name] for name in _KEPT if name in os.environ},
-            preexec_fn=_as_user(account(manifest)),  # noqa: PLW1509 (the keeper has one thread)
+            preexec_fn=partial(_settle, manifest),  # noqa: PLW1509 (the keeper has one thread)
         )
     found, own = procs.process(child.pid), procs.process(os.getpid())
     files.write_json(
@@ -236,6 +243,7 @@ def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: 
             "invocation": invocation,
             "release": place.current(),
             "since": procs.now(),
+            "log": str(path),
             "log_offset": offset,
             "restarts": restarts,
             "keeper": {"pid": os.getpid(), "start": own.start if own else 0},
@@ -245,23 +253,70 @@ def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: 
     return child
 
 
-def _attend(keeper: Keeper, child: subprocess.Popen[bytes], asked_to_leave: list[int]) -> int | None:
+def _attend(log: Log, child: subprocess.Popen[bytes], asked_to_leave: list[int]) -> int | None:
     """The exit code of the server; None if the keeper is to leave before."""
     while not asked_to_leave:
         try:
             return child.wait(timeout=0.2)
         except subprocess.TimeoutExpired:
-            _rotate(keeper.log_file)
+            log.rotate()
     return None
 
 
-def _rotate(log: Path) -> None:
-    """Copy and empty: the server keeps its open file, and needs no keeper to go on writing."""
-    with contextlib.suppress(OSError):
-        if log.stat().st_size > _LOG_BYTES:
-            files.write(log.with_suffix(".log.1"), log.read_bytes(), 0o644)
-            os.truncate(str(log), 0)
+class Log(NamedTuple):
+    """The log file of one server: where it is, from which size on it is rotated, how many old ones are kept."""
+
+    path: Path
+    most: int
+    keep: int
+
+    @classmethod
+    def of(cls, place: Place, manifest: dict[str, Any]) -> Log:
+        service = manifest.get("service") or {}
+        path = Path(service.get("log") or place.run / "server.log")
+        return cls(path, int(service.get("log_mib") or _LOG_MIB) << 20, int(service.get("log_keep", _LOG_KEEP)))
+
+    def rotate(self) -> None:
+        """Copy and empty: the server keeps its open file, and needs no keeper to go on writing."""
+        with contextlib.suppress(OSError):
+            if self.path.stat().st_size <= self.most:
+                return
+            self._copy()
+            os.truncate(str(self.path), 0)
+            for number in range(self.keep, 0, -1):
+                if self._old(number - 1).exists():
+                    os.replace(str(self._old(number - 1)), str(self._old(number)))
+
+    def _copy(self) -> None:
+        """A disk without room for another copy loses the old ones first, and at last this one."""
+        for oldest in range(self.keep, 0, -1):
+            try:
+                shutil.copyfile(str(self.path), str(self._old(0)))
+            except OSError:
+                files.remove(self._old(0))
+                files.remove(self._old(oldest))
+            else:
+                return
+
+    def _old(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.name}.{number}")
 
 
-def _as_user(name: str | None) -> Callable[[], None] | None:
-    return None if not name or os.geteuid() != 0 else partial(become, name)
+def _settle(manifest: dict[str, Any]) -> None:
+    """Give the process that becomes the server the limits and the user that its release asks for."""
+    limits = manifest["service"].get("limits") or {}
+    for number, name in ((resource.RLIMIT_NOFILE, "nofile"), (resource.RLIMIT_MEMLOCK, "memlock")):
+        if name in limits:
+            _limit(number, resource.RLIM_INFINITY if limits[name] == "infinity" else int(limits[name]))
+    user = account(manifest)
+    if user and os.geteuid() == 0:
+        become(user)
+
+
+def _limit(number: int, wanted: int) -> None:
+    """Set a limit; only root gets beyond the one it was given, anybody else gets that one."""
+    given = resource.getrlimit(number)[1]
+    for most in (wanted, given):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(number, (most, most))
+            return

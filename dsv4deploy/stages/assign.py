@@ -66,25 +66,37 @@ def assign(hosts: Sequence[Host], given: str | None, usual: str | None) -> tuple
     return tuple(found)
 
 
-def overlaps(wanted: Iterable[Wanted]) -> tuple[str, ...]:
-    """What two deployments on one node would both take: names, cards, ports, derived ports too."""
-    nodes: dict[str, list[Wanted]] = {}
+def machines(hosts: Iterable[Host]) -> Mapping[str, str]:
+    """What stands behind each node that is reached over the network: two names may be one machine.
+
+    An address that only Ansible can work out, or that is reached another way, is taken for another machine.
+    """
+    ways = ("ansible_port", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+    found = {}
+    for host in hosts:
+        address = str(host.variables.get("ansible_host", host.name))
+        if host.variables.get("ansible_connection") != "local" and "{{" not in address:
+            found[host.name] = " ".join([address, *(str(host.variables.get(way, "")) for way in ways)])
+    return found
+
+
+def overlaps(wanted: Iterable[Wanted], machine: Mapping[str, str]) -> tuple[str, ...]:
+    """What two deployments on one machine would both take: names, cards, ports, derived ports too."""
+    found: dict[str, list[Wanted]] = {}
     for one in wanted:
-        nodes.setdefault(one.node, []).append(one)
+        found.setdefault(machine.get(one.node, one.node), []).append(one)
     return tuple(
-        told
-        for node, several in nodes.items()
-        for left, right in combinations(several, 2)
-        for told in _both(node, left, right)
+        told for several in found.values() for left, right in combinations(several, 2) for told in _both(left, right)
     )
 
 
-def _both(node: str, left: Wanted, right: Wanted) -> Iterable[str]:
+def _both(left: Wanted, right: Wanted) -> Iterable[str]:
+    where = left.node if left.node == right.node else f"{left.node} and {right.node}, which are one machine"
     if left.name == right.name:
-        yield f"{node}: two profiles are named {left.name}"
+        yield f"{where}: two profiles are named {left.name}"
     for what, numbers in (("card", _cards(left) & _cards(right)), ("port", _ports(left) & _ports(right))):
         if numbers:
-            yield f"{node}: {left.name} and {right.name} both take {what} {min(numbers)}"
+            yield f"{where}: {left.name} and {right.name} both take {what} {min(numbers)}"
 
 
 def _cards(one: Wanted) -> set[int]:

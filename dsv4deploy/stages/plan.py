@@ -1,10 +1,12 @@
 """Bundles and what was observed to a plan: every change with its reason, or no change at all."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dsv4deploy.model.observed import Against, Deployment, Laying, Observation
 from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
+from dsv4deploy.node.scrub import scrubbed, secrets_of
 
 
 def plan(
@@ -36,7 +38,7 @@ def _step(wanted: Wanted, seen: Observation | str, gone: frozenset[str]) -> Step
         has.current,
         has.start_seconds[-1] if has.start_seconds else None,
         tuple(one.message for one in against.warnings),
-        tuple(map(_laying, laying)),
+        (*map(_laying, laying), *against.notes),
     )
 
 
@@ -87,8 +89,11 @@ def _same_release(has: Deployment) -> tuple[Action, Sequence[Change]]:
 
 
 def differences(wanted: Wanted, has: Deployment) -> list[Change]:
-    """How the bundle differs from the release that the node has: arguments, variables, then files."""
+    """How the bundle differs from the release that the node has: arguments, variables, then files; no secret is told."""
     old, new = has.manifest, wanted.manifest
+    secrets = [
+        secret for one in (old, new) for secret in secrets_of(one.get("argv") or [], one.get("environment") or {})
+    ]
     found = [
         *_named("argument", _pairs(old.get("argv") or ()), _pairs(new.get("argv") or ())),
         *_named("variable", old.get("environment") or {}, new.get("environment") or {}),
@@ -100,7 +105,13 @@ def differences(wanted: Wanted, has: Deployment) -> list[Change]:
         for path in sorted(before.keys() | after.keys())
         if before.get(path) != after.get(path)
     ]
-    return found or [Change("manifest", "the profile says something that no file shows")]
+    found = found or [Change("manifest", "the profile says something that no file shows")]
+    return [_hidden(one, secrets) for one in found]
+
+
+def _hidden(one: Change, secrets: Sequence[str]) -> Change:
+    before, after = (None if text is None else scrubbed(text, secrets) for text in (one.before, one.after))
+    return replace(one, subject=scrubbed(one.subject, secrets), before=before, after=after)
 
 
 def _why(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

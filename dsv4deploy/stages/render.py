@@ -175,6 +175,7 @@ def _facts(profile: Profile, launch: Launch, patches: "Sequence[Patch]") -> Mapp
             "start_timeout_s": service.timeouts.start_s,
             "stop_timeout_s": service.timeouts.stop_s,
             "log": service.log.path,
+            **_kept(profile),
         },
         "endpoint": {"host": server.host or "127.0.0.1", "port": server.port, "ports": ports(launch)},
         "devices": profile.hardware.devices,
@@ -191,6 +192,15 @@ def _facts(profile: Profile, launch: Launch, patches: "Sequence[Patch]") -> Mapp
         "profile": profile.model_dump(mode="json", exclude_defaults=True),
         **_patching(profile, patches),
     }
+
+
+def _kept(profile: Profile) -> Mapping[str, Json]:
+    """What the process supervisor does itself; under systemd the unit says it."""
+    service = profile.service
+    if service.supervisor == "systemd":
+        return {}
+    limits = {"nofile": service.limits.nofile, "memlock": service.limits.memlock}
+    return {"log_mib": service.log.max_mib, "log_keep": service.log.keep, "limits": limits}
 
 
 def _patching(profile: Profile, patches: "Sequence[Patch]") -> Mapping[str, Json]:

@@ -40,10 +40,23 @@ def status(found: Sequence[tuple[str, str, Deployment]], marks: Sequence[Mark] =
         lines += [f"  ~ {one.path}: {one.what}" for one in has.drift]
         if has.running and has.running.as_written is False:
             lines.append("  ~ process: what runs is not what the files say")
+        lines += _stopped(has)
         if has.lock:
             lines.append(f"  {has.lock.who} applies here since {has.lock.since}")
         lines += _newest(node, name, marks)
     return "\n".join(lines) + "\n"
+
+
+def _stopped(has: Deployment) -> list[str]:
+    """How a server that does not run ended, and what a trial that it left means."""
+    if has.running or has.current is None:
+        return []
+    result = has.unit.result if has.unit else None
+    told = [f"  ~ process: {result}"] if result not in {None, "success"} else []
+    if has.pending:
+        to, back = has.pending.to[:_SHORT], (has.pending.before or "nothing")[:_SHORT]
+        told.append(f"  ~ release {to} was on trial: the next start or apply goes back to {back} first")
+    return told
 
 
 def _load(load: Mapping[str, float]) -> str:

@@ -22,7 +22,7 @@ _NO_PYTHON = 127
 _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last", "only", "capacity",
-    "python", "words", "since_s", "follow", "trials", "below",
+    "python", "words", "since_s", "follow", "trials", "below", "checksums",
 }  # fmt: skip
 _CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune",
              "patches-revert"}  # fmt: skip

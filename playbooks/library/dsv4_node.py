@@ -80,6 +80,9 @@ options:
   below:
     description: For C(measure), the tokens a second that are asked about; measured until the answer is clear of it.
     type: float
+  checksums:
+    description: For C(observe), compare every file of the models with its sha256.
+    type: bool
   capacity:
     description: For C(check), also send the longest prompt as often at once as must be served.
     type: bool

@@ -196,5 +196,12 @@ def test_the_hardened_unit_of_a_user_without_rights_serves_behind_a_key_that_nob
     ask = f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:{PORT}/v1/models"
     assert ground.shell(ask) == "401"
     assert ground.shell(f"{ask} -H 'Authorization: Bearer {key}'") == "200"
-    seen = "journalctl -u flash; ps axww; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null; cat /opt/dsv4deploy/flash/current/*"
+    code, out = ground.run("plan", "--limit", "gpu01", "--set", "args.max-total-tokens=2048", "--format", "json")
+    assert (code, key in out) == (0, False)
+    held = [path for path in ground.folder.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert held == []
+    seen = (
+        "journalctl; ps axww; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null; "
+        "find /opt/dsv4deploy /etc/systemd /run/systemd /var/cache /var/log /tmp /root /home -type f -exec cat {} +"
+    )
     assert ground.shell(f"({seen}) | grep -a -c '[s]k-canary'") == "0"

@@ -16,6 +16,7 @@ from testbed import Fleet, Node
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 PORT = 30000
 _MINE = "DSV4DEPLOY_TEST_GROUND"  # in the environment of all that a test starts
+_ALERT = {"ANSIBLE_SSH_EXTRA_ARGS": "-o ServerAliveInterval=2", "ANSIBLE_TIMEOUT": "4"}
 _CLEAN = """
 systemctl stop flash pearl dsv4deploy-watch-flash dsv4deploy-watch-pearl 2>/dev/null
 rm -rf /opt/dsv4deploy /etc/systemd/system/flash.* /etc/systemd/system/pearl.* /etc/systemd/system/dsv4deploy-*
@@ -24,7 +25,7 @@ systemctl daemon-reload; systemctl reset-failed 2>/dev/null; true
 """
 
 
-def profile(name: str = "flash", port: int = PORT, **env: str) -> str:
+def profile(name: str = "flash", port: int = PORT, service: str = "user: root", **env: str) -> str:
     """A profile of the rehearsal engine; `env` goes into its environment."""
     variables = {"DSV4_REHEARSAL_SPEED": "20", **env}
     return f"""
@@ -34,7 +35,7 @@ model: {{path: /models/none, served_name: tiny}}
 hardware: {{devices: {"[0, 1, 2, 3]" if name == "flash" else "[4, 5, 6, 7]"}}}
 parallel: {{tp: 4}}
 server: {{port: {port}, host: 0.0.0.0}}
-service: {{user: root}}
+service: {{{service}}}
 env: {json.dumps(variables)}
 """
 
@@ -42,9 +43,15 @@ env: {json.dumps(variables)}
 class Ground:
     """The project folder of a user, and the nodes."""
 
+    here = "/opt/dsv4deploy/flash"
+    _clean = _CLEAN
+    _parts = "opt/dsv4deploy etc/systemd/system/flash.service"
+    _again = "systemctl daemon-reload && systemctl enable -q --now flash"
+
     def __init__(self, fleet: Fleet, folder: Path) -> None:
         self.fleet = fleet
         self.folder = folder
+        self.inventory = fleet.inventory
         self.write(profile())
 
     def write(self, text: str, name: str = "profile.yaml") -> None:
@@ -60,10 +67,14 @@ class Ground:
 
     # -- the user's side
 
-    def begin(self, *words: str, inventory: Path | None = None, **environment: str) -> subprocess.Popen[str]:
+    def begin(
+        self, *words: str, inventory: Path | None = None, alert: bool = False, **environment: str
+    ) -> subprocess.Popen[str]:
+        """Start the command line; `alert`: it notices within 6 s instead of 15 that a node is lost."""
+        environment = {**(_ALERT if alert else {}), **environment}
         with self.fleet.net():
             return subprocess.Popen(
-                [COMMAND, words[0], "-i", str(inventory or self.fleet.inventory), *words[1:]],
+                [COMMAND, words[0], "-i", str(inventory or self.inventory), *words[1:]],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -73,9 +84,11 @@ class Ground:
                 start_new_session=True,
             )
 
-    def run(self, *words: str, inventory: Path | None = None, **environment: str) -> tuple[int, str]:
+    def run(
+        self, *words: str, inventory: Path | None = None, alert: bool = False, **environment: str
+    ) -> tuple[int, str]:
         """Run the command line to its end: exit code and everything it said."""
-        running = self.begin(*words, inventory=inventory, **environment)
+        running = self.begin(*words, inventory=inventory, alert=alert, **environment)
         out, _ = running.communicate(timeout=600)
         return running.returncode, out
 
@@ -98,14 +111,28 @@ class Ground:
         assert code == 0, out
         return out
 
-    def kill(self, running: subprocess.Popen[str]) -> None:
-        """End the controller and everything it started, as a power cut would."""
-        os.killpg(running.pid, signal.SIGKILL)
+    def signal(self, running: subprocess.Popen[str], number: signal.Signals) -> None:
+        """Signal the controller and everything it started, those in sessions of their own included."""
         mark = f"{_MINE}={self.folder}".encode()
-        for process in Path("/proc").glob("[0-9]*"):
+        for process in [Path("/proc", str(running.pid)), *Path("/proc").glob("[0-9]*")]:
             with contextlib.suppress(OSError):
                 if mark in (process / "environ").read_bytes().split(b"\0"):
-                    os.kill(int(process.name), signal.SIGKILL)
+                    os.kill(int(process.name), number)
+
+    def old_release(self) -> str:
+        """A release that gpu01 serves: applied once for the whole run, and laid down again from a copy from then on."""
+        kept = f"/root/{type(self).__name__}.tar"
+        if self.shell(f"test -e {kept} && echo kept") == "":
+            self.apply("--limit", "gpu01")
+            self.shell(f"tar -C / -cf {kept} {self._parts}")
+        else:
+            self.shell(f"tar -C / -xf {kept} && {self._again}")
+            self.eventually(lambda: self.http() == 200)
+        return self.release()
+
+    def kill(self, running: subprocess.Popen[str]) -> None:
+        """End the controller and everything it started, as a power cut would."""
+        self.signal(running, signal.SIGKILL)
         running.communicate()
 
     # -- the nodes' own account
@@ -140,15 +167,31 @@ class Ground:
             ]
             return int(subprocess.run(words, capture_output=True, text=True, check=False).stdout or 0)
 
+    def seen(self, node: str = "gpu01") -> Path:
+        """The folder of the deployment from outside, where looking takes no time and the node does not notice."""
+        return Path(self.node(node).dir, "root", self.here.lstrip("/"))
+
     def release(self, node: str = "gpu01", unit: str = "flash") -> str:
-        return Path(self.shell(f"readlink /opt/dsv4deploy/{unit}/current", node)).name
+        return Path(self.shell(f"readlink {Path(self.here).parent}/{unit}/current", node)).name
+
+    def when(self, running: subprocess.Popen[str], looks: Callable[[Path], bool], node: str = "gpu01") -> None:
+        """Wait for the instant at which the folder of a deployment looks so."""
+        here = self.seen(node)
+        while not looks(here):
+            assert running.poll() is None, running.communicate()[0]
+            time.sleep(0.001)
+
+    def frozen_when(self, running: subprocess.Popen[str], looks: Callable[[Path], bool], node: str = "gpu01") -> None:
+        """Stop a node dead at that instant."""
+        self.when(running, looks, node)
+        self.node(node).freeze()
 
     def whole(self, node: str = "gpu01") -> None:
         """See that no half release is on the node, and that the one it has is what its manifest says."""
-        left = self.shell("ls -a /opt/dsv4deploy/flash/releases | grep -E '^\\.(new|old)' || true", node)
+        left = self.shell(f"ls -a {self.here}/releases | grep -E '^\\.(new|old)' || true", node)
         assert left == "", left
         script = (
-            "import hashlib,json,pathlib as p;h=p.Path('/opt/dsv4deploy/flash/current');"
+            f"import hashlib,json,pathlib as p;h=p.Path('{self.here}/current');"
             "m=json.loads((h/'manifest.json').read_text());"
             "print(m['digest']==h.resolve().name and all("
             "hashlib.sha256((h/f['path']).read_bytes()).hexdigest()==f['sha256'] for f in m['files']))"
@@ -157,10 +200,20 @@ class Ground:
 
     def serves(self, release: str, node: str = "gpu01") -> None:
         """See that `release` runs whole and answers."""
-        self.eventually(lambda: self.http(node) == 200)
+        on_trial = f"ls -A {self.here} | grep -E 'unconfirmed|spare' || true"
+        self.eventually(lambda: self.http(node) == 200 and self.shell(on_trial, node) == "")
         assert self.release(node) == release
         self.whole(node)
-        assert self.shell("test -e /opt/dsv4deploy/flash/unconfirmed && echo on trial", node) == ""
+
+    def restart(self, how: str, node: str = "gpu01") -> None:
+        """Have a node start again: by `reboot`, or after a `power cut`."""
+        machine = self.node(node)
+        if how == "reboot":
+            machine.wait(old_leader=machine.reboot())
+        else:
+            machine.crash()
+            machine.start()
+            machine.wait()
 
     @staticmethod
     def eventually(check: Callable[[], object], limit_s: float = 30) -> None:
@@ -180,7 +233,31 @@ class Ground:
             node.heal()
         for node in self.nodes:
             node.wait()
-            node.exec("sh", "-c", _CLEAN, check=False)
+            node.exec("sh", "-c", self._clean, check=False)
+
+
+class Unprivileged(Ground):
+    """The same without root: a normal user of the nodes, and the process supervisor in that user's home."""
+
+    here = "/home/ops/.local/share/dsv4deploy/flash"
+    _parts = "home/ops/.local"
+    _again = f'echo \'{{"name": "flash"}}\' | runuser -u ops -- env HOME=/home/ops python3 {here}/node.pyz start'
+    _clean = "pkill -KILL -u ops; rm -rf /home/ops/.local /home/ops/.cache; true"
+
+    def __init__(self, fleet: Fleet, folder: Path) -> None:
+        super().__init__(fleet, folder)
+        self.inventory = folder / "ops.ini"
+        self.inventory.write_text(fleet.inventory.read_text().replace("ansible_user=root", "ansible_user=ops"))
+        self.write(self.profile())
+
+    @staticmethod
+    def profile(stop_s: int = 90, speed: str = "20", log_mib: int = 256) -> str:
+        service = f"supervisor: process, timeouts: {{stop_s: {stop_s}}}, log: {{max_mib: {log_mib}}}"
+        return profile(service=service, DSV4_REHEARSAL_SPEED=speed)
+
+    def pid(self, node: str = "gpu01", unit: str = "flash") -> int:
+        noted = self.shell(f"cat {Path(self.here).parent}/{unit}/run/process.json", node)
+        return int(json.loads(noted)["pid"]) if noted else 0
 
 
 Json = dict[str, Any]

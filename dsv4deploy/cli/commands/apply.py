@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import Nodes, OptionalProfile, Serial, Yes, on_nodes
+from dsv4deploy.cli.fleet_options import Checksums, Nodes, OptionalProfile, Serial, Yes, on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat, Retry, Sets, Variants, Waive
 
 GROUP = "Deploy"
@@ -41,6 +41,7 @@ def command(
         str, typer.Option("--undrain", metavar="CMD", help="Command on this machine once it is ready.")
     ] = "",
     keep: Annotated[int, typer.Option("--keep", min=1, help="How many releases a node keeps.")] = 5,
+    checksums: Checksums = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
@@ -56,10 +57,20 @@ def command(
     with fleet.workshop() as folder:
         try:
             ready = (
-                fleet.planned_before(plan_file.read(plan, folder), options, retry=retry, take_over=take_over)
+                fleet.planned_before(
+                    plan_file.read(plan, folder), options, retry=retry, take_over=take_over, checksums=checksums
+                )
                 if plan
                 else fleet.ready(
-                    folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry, take_over=take_over
+                    folder,
+                    options,
+                    profile,
+                    variants=variant,
+                    sets=sets,
+                    waive=waive,
+                    retry=retry,
+                    take_over=take_over,
+                    checksums=checksums,
                 )
             )
         except Refused as refused:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import Nodes, OptionalProfile, on_nodes
+from dsv4deploy.cli.fleet_options import Checksums, Nodes, OptionalProfile, on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat, Retry, Sets, Variants, Waive
 
 GROUP = "Deploy"
@@ -30,6 +30,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the plan for apply --plan.")
     ] = None,
+    checksums: Checksums = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
@@ -42,7 +43,9 @@ def command(
 
     with fleet.workshop() as folder:
         try:
-            ready = fleet.ready(folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry)
+            ready = fleet.ready(
+                folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry, checksums=checksums
+            )
         except Refused as refused:
             return house.show_refusal(refused, as_json=output_format is Format.JSON)
         if output:

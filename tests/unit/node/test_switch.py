@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ import bundles
 import pytest
 from belongings import free_port
 from local_node import Node
+
+from dsv4deploy.node.process import Log
 
 Until = Callable[..., None]
 
@@ -185,3 +188,38 @@ def test_a_release_that_comes_back_is_held_to_the_file_with_which_it_came_back(n
     node.do("switch", digest=node.install("two", env_file=str(settings)))
     node.do("restore")
     assert (node.flag(), node.do("status")["drift"]) == ("one", [])
+
+
+def test_the_log_is_rotated_by_its_size_and_the_oldest_goes(tmp_path: Path) -> None:
+    log = Log(tmp_path / "server.log", 10, 2)
+    for text in ("first log of all", "second log of all", "third log of all", "short"):
+        log.path.write_text(text)
+        log.rotate()
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == {
+        "server.log": "short",
+        "server.log.1": "third log of all",
+        "server.log.2": "second log of all",
+    }
+
+
+def test_a_log_of_which_nothing_is_to_be_kept_is_emptied(tmp_path: Path) -> None:
+    log = Log(tmp_path / "server.log", 10, 0)
+    log.path.write_text("first log of all")
+    log.rotate()
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("server.log", "")]
+
+
+def test_the_server_has_the_limits_and_the_log_file_that_its_release_asks_for(node: Node) -> None:
+    log = node.folder / "engine.log"
+    manifest = bundles.bundle(node.folder / "one", port=node.port)
+    path = node.folder / "one/manifest.json"
+    manifest["service"] |= {"limits": {"nofile": 300, "memlock": "infinity"}, "log": str(log)}
+    path.write_text(json.dumps(manifest))
+    node.do("install", bundles.archive(node.folder / "one"))
+    node.do("switch", digest=manifest["digest"])
+    answer = node.do("wait", limit_s=10, confirm=True)
+    assert answer["state"] == "ready", answer
+    limits = Path(f"/proc/{answer['pid']}/limits").read_text()
+    assert re.search(r"^Max open files +300 +300 ", limits, re.MULTILINE), limits
+    assert "ready to roll" in log.read_text()
+    assert "ready to roll" in "\n".join(node.do("logs")["lines"])

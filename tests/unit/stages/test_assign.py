@@ -6,7 +6,7 @@ import pytest
 
 from dsv4deploy.model.plan import Wanted
 from dsv4deploy.model.trouble import Trouble
-from dsv4deploy.stages.assign import Host, assign, overlaps
+from dsv4deploy.stages.assign import Host, assign, machines, overlaps
 
 
 def host(name: str, *groups: str, **variables: Any) -> Host:
@@ -63,4 +63,29 @@ def wanted(node: str, name: str, devices: list[int] | None, ports: list[int]) ->
     ],
 )
 def test_what_must_not_meet_on_one_node(left: Any, right: Any, told: tuple[str, ...]) -> None:
-    assert overlaps([wanted(*left), wanted(*right)]) == told
+    assert overlaps([wanted(*left), wanted(*right)], {}) == told
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"ansible_host": "10.0.0.1"}, {"ansible_host": "10.0.0.1"}, True),
+        ({"ansible_host": "b"}, {}, True),
+        ({"ansible_host": "10.0.0.1"}, {"ansible_host": "10.0.0.1", "ansible_port": 2222}, False),
+        (
+            {"ansible_host": "10.0.0.1", "ansible_ssh_common_args": "-J one"},
+            {"ansible_host": "10.0.0.1", "ansible_ssh_common_args": "-J other"},
+            False,
+        ),
+        ({"ansible_host": "{{ name }}.lan"}, {"ansible_host": "{{ name }}.lan"}, False),
+        ({"ansible_connection": "local"}, {"ansible_connection": "local"}, False),
+        ({}, {}, False),
+    ],
+)
+def test_two_names_of_one_machine_do_not_hide_what_must_not_meet(
+    one: dict[str, Any], other: dict[str, Any], same: bool
+) -> None:
+    hosts = [host("a", **one), host("b", **other)]
+    left, right = wanted("a", "flash", [0], [30000]), wanted("b", "pearl", [1], [30000])
+    told = overlaps([left, right], machines(hosts))
+    assert told == (("a and b, which are one machine: flash and pearl both take port 30000",) if same else ())

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from dsv4deploy.model.observed import Observation
+from dsv4deploy.model.observed import Deployment, Observation
 from dsv4deploy.model.plan import Action, Wanted
-from dsv4deploy.stages.plan import plan
+from dsv4deploy.stages.plan import differences, plan
 
 NEW, OLD = "a" * 64, "b" * 64
 RUNNING = {"pid": 7, "as_written": True}
@@ -121,3 +121,23 @@ def test_what_the_patches_take_is_told_where_they_will_be_laid(laying: dict[str,
     against = {"patches": [{"name": "sglang", **laying}]}
     assert plan([wanted()], seen(None, against)).steps[0].notes == (told,)
     assert plan([wanted()], seen({"current": NEW, "running": RUNNING}, against)).steps[0].notes == ()
+
+
+def test_a_plan_tells_no_secret_whether_it_comes_goes_or_stays() -> None:
+    new = {
+        "environment": {"HF_TOKEN": "canary-1"},
+        "argv": ["--api-key", "canary-2"],
+        "files": [{"path": "a", "sha256": "1"}],
+    }
+    old = {
+        "environment": {"HF_TOKEN": "canary-3"},
+        "argv": ["--api-key=canary-4"],
+        "files": [{"path": "a", "sha256": "2"}],
+    }
+    has = Deployment(current="e", manifest=old, texts={"a": "export HF_TOKEN=canary-3\nexport X=canary-4\n"})
+    wanted = Wanted("gpu01", {"name": "flash", "digest": "d", **new}, {"a": "export HF_TOKEN=canary-1\nexport X=1\n"})
+    told = differences(wanted, has)
+    assert "canary" not in str(told)
+    assert {"variable HF_TOKEN", "argument --api-key", "argument --api-key=<hidden>", "a"} == {
+        one.subject for one in told
+    }
