@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from testbed import Fleet, Node
+from bed_node import Node
+from testbed import Fleet
 
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 PORT = 30000
