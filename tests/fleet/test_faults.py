@@ -1,12 +1,11 @@
 """What goes wrong on real machines: after each fault the old release serves, or the new one does, and one line says so."""
 
 import random
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from ground import PORT, Ground, profile
+from ground import PORT, Ground, profile, until
 
 pytestmark = pytest.mark.fleet
 
@@ -18,17 +17,6 @@ SLOW = profile(DSV4_REHEARSAL_SPEED="1")
 def old_release(ground: Ground) -> str:
     ground.apply(*ONE)
     return ground.release()
-
-
-def until(running: subprocess.Popen[str], text: str) -> str:
-    """Read what a controller says until it says `text`."""
-    said = ""
-    assert running.stdout
-    for line in running.stdout:
-        said += line
-        if text in line:
-            return said
-    raise AssertionError(said)
 
 
 # -- the release itself is bad
