@@ -18,7 +18,7 @@ from dsv4deploy.node.tail import FileTail, JournalTail, kernel_lines
 
 _POLL_S = 0.2
 _LOOK_S = 2.0
-_SHARE = 0.1  # of a core, for looks: a node may have thousands of processes
+_SHARE = 0.03  # of a core, for looks: a node may have thousands of processes
 # /health itself takes a second when all is well and gives up after 20; a request that we abandon stays in the scheduler.
 _HEALTH_TIMEOUT_S = 30.0
 _HEALTH_EVERY_S = 2.0
