@@ -154,9 +154,9 @@ class Spent:
         return cls(total, servers)
 
     def since(self, before: "Spent") -> float:
-        """What was spent meanwhile, without the servers that were started meanwhile."""
-        fresh = sum(cpu for pid, cpu in self.servers.items() if pid not in before.servers)
-        return self.total - before.total - fresh
+        """What was spent meanwhile, without what the servers spent that still run."""
+        serving = sum(cpu - before.servers.get(pid, 0.0) for pid, cpu in self.servers.items())
+        return self.total - before.total - serving
 
 
 def orphan() -> bool:

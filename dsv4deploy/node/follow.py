@@ -18,6 +18,7 @@ from dsv4deploy.node.tail import FileTail, JournalTail, kernel_lines
 
 _POLL_S = 0.2
 _LOOK_S = 2.0
+_SHARE = 0.03  # of a core, for looks: a node may have thousands of processes
 # /health itself takes a second when all is well and gives up after 20; a request that we abandon stays in the scheduler.
 _HEALTH_TIMEOUT_S = 30.0
 _HEALTH_EVERY_S = 2.0
@@ -123,8 +124,10 @@ class Follower:
         for answer in self.asker.answers():
             self._hear(now, answer)
         if now >= self._next_look and not chunk:
-            self._next_look = now + self._rhythm(now, _LOOK_S)
+            cost = -time.process_time()
             self._look(now)
+            cost += time.process_time()
+            self._next_look = now + max(self._rhythm(now, _LOOK_S), cost / _SHARE)
         if now >= self._next_question and not self.asker.busy and not chunk:
             self._question(now)
         return bool(chunk)

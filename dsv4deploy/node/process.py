@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from dsv4deploy.node.user import become
 _LOG_MIB, _LOG_KEEP = 256, 3
 _BURST, _WINDOW_S = 3, 3600.0
 _PAUSE_S = 5.0
+_ROUND_S = 1.0  # how often a log is looked at that may have grown too long
 _TRIAL_DRAIN_S = 15.0  # nobody uses a release on trial, so that there is nothing to drain
 # As under systemd, nothing of the session that applies leaks into the server.
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TZ", "XDG_CACHE_HOME")
@@ -194,16 +196,36 @@ def spawn(place: Place, *words: str, lock: int | None = None) -> None:
         )
 
 
+class _Bell:
+    """Rings when the keeper is asked to leave or its server has ended; in between it sleeps and costs nothing."""
+
+    def __init__(self) -> None:
+        self.leave = False
+        self._ear, mouth = os.pipe()
+        for end in (self._ear, mouth):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, self._asked)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def sleep(self, limit_s: float) -> None:
+        select.select([self._ear], [], [], max(0.0, limit_s))
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._ear, 1024)
+
+    def _asked(self, *_: object) -> None:
+        self.leave = True
+
+
 def keep(place: Place, invocation: str) -> int:
     """The keeper itself: run the current release, rotate its log, and start it again when it fails, once confirmed."""
     keeper = Keeper(place)
-    asked_to_leave: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: asked_to_leave.append(number))
+    bell = _Bell()
     restarts: list[float] = []
-    while not asked_to_leave:
+    while not bell.leave:
         manifest = files.read_json(place.link / "manifest.json") or {}
         child = _begin(keeper, manifest, invocation, len(restarts))
-        code = _attend(Log.of(place, manifest), child, asked_to_leave)
+        code = _attend(Log.of(place, manifest), child, bell)
         if code is None:
             break
         known = files.read_json(keeper.pid_file) or {}
@@ -213,8 +235,8 @@ def keep(place: Place, invocation: str) -> int:
             break
         restarts.append(time.monotonic())
         end = time.monotonic() + _PAUSE_S
-        while not asked_to_leave and time.monotonic() < end:
-            time.sleep(0.1)
+        while not bell.leave and time.monotonic() < end:
+            bell.sleep(end - time.monotonic())
     return 0
 
 
@@ -253,13 +275,14 @@ def _begin(keeper: Keeper, manifest: dict[str, Any], invocation: str, restarts: 
     return child
 
 
-def _attend(log: Log, child: subprocess.Popen[bytes], asked_to_leave: list[int]) -> int | None:
+def _attend(log: Log, child: subprocess.Popen[bytes], bell: _Bell) -> int | None:
     """The exit code of the server; None if the keeper is to leave before."""
-    while not asked_to_leave:
-        try:
-            return child.wait(timeout=0.2)
-        except subprocess.TimeoutExpired:
-            log.rotate()
+    while not bell.leave:
+        code = child.poll()
+        if code is not None:
+            return code
+        bell.sleep(_ROUND_S)
+        log.rotate()
     return None
 
 

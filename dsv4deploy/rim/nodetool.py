@@ -22,7 +22,7 @@ def build() -> bytes:
         "__main__.py": (package / _MAIN).read_bytes(),
         "dsv4deploy/__init__.py": (package / "__init__.py").read_bytes(),
     }
-    entries["dsv4deploy/node/signatures.json"] = json.dumps(_signatures(), sort_keys=True).encode()
+    entries["dsv4deploy/node/signatures.json"] = json.dumps(signatures(), sort_keys=True).encode()
     for folder in ("node", "node/checks", "node/verbs"):
         for source in (package / folder).iterdir():
             if source.name.endswith(".py"):
@@ -38,7 +38,7 @@ def build() -> bytes:
     return out.getvalue()
 
 
-def _signatures() -> dict[str, Any]:
+def signatures() -> dict[str, Any]:
     """The compiled signatures with the gates of their search, which no node shall have to find again."""
     document = compiled(catalogue())
     return {**document, "gates": Catalogue(document).search.gates}

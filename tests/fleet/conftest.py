@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bed_host import sh
 from ground import COMMAND, Ground
-from testbed import Fleet, sh
+from testbed import Fleet
 
 _NEEDED = ("systemd-nspawn", "mmdebstrap", "ip", "ssh")
 

@@ -1,9 +1,10 @@
 """Apply on real systemd nodes over real ssh, seen on the nodes themselves."""
 
 import json
+import signal
 
 import pytest
-from ground import Ground, profile
+from ground import Ground, profile, until
 
 pytestmark = pytest.mark.fleet
 
@@ -156,3 +157,31 @@ def test_a_model_on_the_node_decides_what_was_unknown_before(ground: Ground) -> 
     assert (code, "gpu01  flash  refuse" in out, "6" in out, "gpu02  flash  release" in out) == (4, True, True, True), (
         out
     )
+
+
+def test_a_user_whose_sudo_asks_for_a_password(ground: Ground) -> None:
+    password = "canary-1d52c8"  # noqa: S105 (its only use is to be looked for)
+    inventory = ground.folder / "ops.ini"
+    inventory.write_text(ground.fleet.inventory.read_text().replace("ansible_user=root", "ansible_user=ops"))
+    ground.shell(f"echo ops:{password} | chpasswd && sed -i 's/NOPASSWD: //' /etc/sudoers.d/ops")
+    words = ("apply", "--yes", "--limit", "gpu01", "--ask-become-pass")
+    code, out = ground.asked("sudo password: ", password, *words, inventory=inventory)
+    ground.shell("sed -i 's/(ALL) ALL/(ALL) NOPASSWD: ALL/' /etc/sudoers.d/ops")
+    assert (code, "sudo password" in out, password in out) == (0, False, False), out
+    assert ground.http() == 200
+    assert not [path for path in ground.folder.rglob("*") if path.is_file() and password in path.read_text("utf-8")]
+    assert ground.shell(f"journalctl --no-pager | grep -c {password}") == "0"
+
+
+def test_logs_are_followed_and_a_lost_node_is_told(ground: Ground) -> None:
+    two = ("--limit", "gpu01,gpu02")
+    ground.apply(*two)
+    running = ground.begin("logs", "-f", "-n", "1", *two)
+    until(running, "gpu02  ")
+    ground.node("gpu02").cut()
+    until(running, "gpu02  lost: cannot be reached")
+    ground.http("gpu01", path="/here-i-am")
+    until(running, "/here-i-am")
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert (running.returncode, "Traceback" in out) == (4, False), out

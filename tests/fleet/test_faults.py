@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ground import PORT, Ground, profile
+from ground import PORT, Ground, profile, until
 
 pytestmark = pytest.mark.fleet
 
@@ -16,17 +16,6 @@ ONE = ("--limit", "gpu01")
 CHANGED = ("--set", "memory.fraction_static=0.5")
 SLOW = profile(DSV4_REHEARSAL_SPEED="1")
 SOON = ("--ansible-arg=-e", "--ansible-arg=dsv4_window_s=6")
-
-
-def until(running: subprocess.Popen[str], text: str) -> str:
-    """Read what a controller says until it says `text`."""
-    said = ""
-    assert running.stdout
-    for line in running.stdout:
-        said += line
-        if text in line:
-            return said
-    raise AssertionError(said)
 
 
 def announced(here: Path) -> bool:

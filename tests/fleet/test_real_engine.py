@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from bed_host import sh
 from ground import PORT, Ground
-from testbed import Fleet, sh
+from testbed import Fleet
 
 pytestmark = pytest.mark.fleet
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
+from bed_node import Node
 from house import bundle_of, looked
 from profiles import HOSTILE
-from testbed import Fleet, Node
+from testbed import Fleet
 
 from dsv4deploy.model.bundle import Bundle
 

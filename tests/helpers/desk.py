@@ -1,12 +1,15 @@
 """A user's folder on this machine: local connection, process supervisor, rehearsal engine; no root, no ssh."""
 
+import contextlib
 import getpass
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pexpect  # type: ignore[import-untyped]  # (it comes with ansible-runner, without types)
 from belongings import end_all_in, free_port
 
 BIN = Path(sys.executable).parent
@@ -47,6 +50,23 @@ env: {{DSV4_REHEARSAL_SPEED: "20"}}
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    @contextlib.contextmanager
+    def terminal(self, *words: str) -> Iterator["pexpect.spawn[str]"]:
+        """The command on a terminal of its own, with somebody at the keys."""
+        running = pexpect.spawn(
+            str(BIN / "dsv4deploy"),
+            [words[0], "-i", str(INVENTORY), *words[1:]],
+            cwd=self.folder,
+            env={**os.environ, "HOME": str(self.folder), "TERM": "xterm"},
+            dimensions=(24, 100),
+            encoding="utf-8",
+            timeout=120,
+        )
+        try:
+            yield running
+        finally:
+            running.close()
 
     def run(self, *words: str) -> tuple[int, str]:
         running = self.begin(*words)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from testbed import Fleet, Node
+import pexpect  # type: ignore[import-untyped]  # (it comes with ansible-runner, without types)
+from bed_node import Node
+from testbed import Fleet
 
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 PORT = 30000
@@ -38,6 +40,17 @@ server: {{port: {port}, host: 0.0.0.0}}
 service: {{{service}}}
 env: {json.dumps(variables)}
 """
+
+
+def until(running: subprocess.Popen[str], text: str) -> str:
+    """Read what a controller says until it says `text`."""
+    said = ""
+    assert running.stdout
+    for line in running.stdout:
+        said += line
+        if text in line:
+            return said
+    raise AssertionError(said)
 
 
 class Ground:
@@ -104,6 +117,22 @@ class Ground:
                 timeout=180,
             )
         return done.returncode, done.stdout + done.stderr
+
+    def asked(self, question: str, answer: str, *words: str, inventory: Path) -> tuple[int, str]:
+        """Run the command line on a terminal, answer its one question, and return code and what it said after that."""
+        with self.fleet.net():
+            running = pexpect.spawn(
+                str(COMMAND),
+                [words[0], "-i", str(inventory), *words[1:]],
+                cwd=self.folder,
+                encoding="utf-8",
+                timeout=120,
+            )
+        running.expect_exact(question)
+        running.sendline(answer)
+        running.expect(pexpect.EOF)
+        running.close()
+        return running.exitstatus, running.before
 
     def apply(self, *words: str) -> str:
         """Apply, and see that it went well."""

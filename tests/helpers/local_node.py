@@ -29,7 +29,10 @@ class Node:
     def begin(self, verb: str, request: Json | None = None, **more: Any) -> subprocess.Popen[bytes]:
         document = {"name": "flash", "root": str(self.root), **(request or {}), **more}
         started = subprocess.Popen(
-            [self.python, str(self.tool), verb], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [self.python, str(self.tool), *verb.split()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         assert started.stdin
         started.stdin.write(json.dumps(document).encode())

@@ -7,12 +7,12 @@ from typing import Any
 import yaml
 
 from dsv4deploy.node.signatures import Catalogue
-from dsv4deploy.signatures import catalogue, compiled
+from dsv4deploy.rim.nodetool import signatures
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 KEY: dict[str, dict[str, Any]] = yaml.safe_load((SAMPLES / "expected.yaml").read_text(encoding="utf-8"))["logs"]
 CLASSES: dict[str, str] = yaml.safe_load((SAMPLES / "classes.yaml").read_text(encoding="utf-8"))
-COMPILED = compiled(catalogue())
+COMPILED = signatures()
 SIGNATURES = Catalogue(COMPILED)
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pexpect  # type: ignore[import-untyped]  # (it comes with ansible-runner, without types)
 import pytest
 from desk import BIN, Desk
 
@@ -93,3 +94,16 @@ def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(des
 def test_what_cannot_be_done_is_told_in_a_line(desk: Desk, words: tuple[str, ...], code: int, told: str) -> None:
     found, out = desk.run(*words)
     assert (found, told in out, "Traceback" in out) == (code, True, False), out
+
+
+def test_a_person_at_a_terminal_sees_rows_and_ends_a_log_with_ctrl_c(desk: Desk) -> None:
+    with desk.terminal("apply") as terminal:
+        terminal.expect_exact("localhost  checking, uploading  0:0")
+        terminal.expect("localhost  flash  ready after")
+        terminal.expect(pexpect.EOF)
+    assert terminal.exitstatus == 0
+    with desk.terminal("logs", "-f", "-n", "1") as terminal:
+        terminal.expect_exact("GET /")  # our own look at its health is the last thing that the server wrote
+        terminal.sendintr()
+        terminal.expect(pexpect.EOF)
+    assert (terminal.exitstatus, "Traceback" in terminal.before) == (0, False), terminal.before
