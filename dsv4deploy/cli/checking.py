@@ -20,6 +20,7 @@ from dsv4deploy.rim import ansible, answers, marks
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages import checkup as stage
 from dsv4deploy.stages.marks import mark_of
+from dsv4deploy.views import health as view
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,25 @@ def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, onl
     if key:
         request["api_key"] = Files().read(str(key)).decode().strip()
     return Checkup.model_validate({**every.run(request), "manifest": manifest})
+
+
+def report(asked: Asked, before: Asked, name: str, *, mark: bool, as_json: bool, watch: bool) -> str:
+    """What to say of a round: all of the first one, of a later one what is not as it was; failures are marked."""
+    changes = {node: asked.checkups[node] for node in view.changed(before.checkups, asked.checkups)}
+    lost = asked.lost if asked.lost != before.lost else ()
+    if not changes and not lost:
+        return ""
+    told = {node: [*notes(one), *filter(None, [marked(node, one) if mark else None])] for node, one in changes.items()}
+    if as_json:
+        return json.dumps(view.machine(changes, told, lost), indent=None if watch else 2) + "\n"
+    at = f"{datetime.now():%Y-%m-%d %H:%M:%S}\n" if watch else ""  # noqa: DTZ005 (a person's own clock)
+    return "".join(
+        [
+            at,
+            *(view.render(node, name, one, told[node]) for node, one in changes.items()),
+            *(f"{line}\n" for line in lost),
+        ]
+    )
 
 
 def notes(checkup: Checkup) -> tuple[str, ...]:
