@@ -13,6 +13,7 @@ from dsv4deploy.flow import looked_at
 from dsv4deploy.model.checked import Checkup
 from dsv4deploy.model.diagnostic import Refused
 from dsv4deploy.model.event import Kind
+from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.node.checks import every
@@ -46,11 +47,25 @@ def fleet(options: ansible.Options, name: str | None, *, capacity: bool, only: S
     for node in nodes:
         event = told.get(node)
         if event is not None and event.kind is Kind.OK:
-            checkups[node] = Checkup.model_validate(event.answer["checkup"])
+            checkups[node] = _with_memory(Checkup.model_validate(event.answer["checkup"]))
         else:
             message = event.answer.get("msg") if event else None
             lost.append(f"{node}  {chosen}  {message or 'no answer'}")
     return chosen, Asked(checkups, tuple(lost))
+
+
+def _with_memory(checkup: Checkup) -> Checkup:
+    """The checkup with the cards' memory held against the memory account of the release's profile."""
+    if not checkup.cards or not checkup.manifest.get("profile"):
+        return checkup
+    least = int(min(card.total_mib for card in checkup.cards))
+    try:
+        looked = house.released(checkup.manifest["profile"], Facts(gpu_memory_mib=least))
+    except (Refused, Trouble):
+        return checkup
+    found = stage.memory_as_predicted(checkup, looked.memory)
+    state = "bad" if found.state == "bad" else checkup.state
+    return checkup.model_copy(update={"checks": (*checkup.checks, found), "state": state})
 
 
 def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, only: Sequence[str]) -> Checkup:
