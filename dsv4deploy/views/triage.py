@@ -28,6 +28,8 @@ def _notes(told: Mapping[str, Any]) -> list[str]:
         notes.append(
             _part("note", f"{told['other_engine']} wrote this and not SGLang: stages and remedies are SGLang's")
         )
+    elif told["state"] == "progressing" and not told["stages"]:
+        notes.append(_part("note", "no line of it is known to be SGLang's: is this the server's log?"))
     if told["starts"] > 1:
         begins = f"from line {told['begins']} on"
         notes.append(_part("note", f"the log holds {told['starts']} starts; this is of the last one, {begins}"))

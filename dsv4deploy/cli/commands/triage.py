@@ -41,8 +41,9 @@ def command(
         told = triage_journal(journal, signatures) if journal else triage_file(str(log), signatures)
     except (OSError, EOFError) as error:
         raise Trouble(f"cannot read {journal or log}: {error}", "check the name and the permissions") from error
-    if not told["total_lines"]:
-        raise Trouble(f"{journal or log} is empty", "give the log of the start that is to be judged")
+    if not told["root"] and not told["stages"]:
+        empty = f"the journal of {journal}" if journal else log
+        raise Trouble(f"{empty} is empty", "give the log of the start that is to be judged")
     if output is Format.JSON:
         print(json.dumps(told, ensure_ascii=False))
     else:
