@@ -237,7 +237,8 @@ class Story:
                 self._hear(owner, message, heard[owner])
 
     def _stage_of(self, rank: str) -> str:
-        return self.stages.get(rank) or self.stages.get("") or self.stage
+        """The stage of a rank; whoever has none speaks of the rank that is furthest."""
+        return (self.stages.get(rank) or self.stages.get("") if rank else None) or self.stage
 
     def _hear(self, owner: int, message: Message, groups: dict[str, str]) -> None:
         signature, stage = self.catalogue[owner], self._stage_of(message.rank)
