@@ -13,6 +13,7 @@ from dsv4deploy.flow import looked_at
 from dsv4deploy.model.checked import Checkup
 from dsv4deploy.model.diagnostic import Refused
 from dsv4deploy.model.event import Kind
+from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.history import UnknownVersionError
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.node.checks import every
@@ -20,6 +21,7 @@ from dsv4deploy.rim import ansible, answers, marks
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages import checkup as stage
 from dsv4deploy.stages.marks import mark_of
+from dsv4deploy.views import health as view
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,25 @@ def fleet(options: ansible.Options, name: str | None, *, capacity: bool, only: S
     for node in nodes:
         event = told.get(node)
         if event is not None and event.kind is Kind.OK:
-            checkups[node] = Checkup.model_validate(event.answer["checkup"])
+            checkups[node] = _with_memory(Checkup.model_validate(event.answer["checkup"]))
         else:
             message = event.answer.get("msg") if event else None
             lost.append(f"{node}  {chosen}  {message or 'no answer'}")
     return chosen, Asked(checkups, tuple(lost))
+
+
+def _with_memory(checkup: Checkup) -> Checkup:
+    """The checkup with the cards' memory held against the memory account of the release's profile."""
+    if not checkup.cards or not checkup.manifest.get("profile"):
+        return checkup
+    least = int(min(card.total_mib for card in checkup.cards))
+    try:
+        looked = house.released(checkup.manifest["profile"], Facts(gpu_memory_mib=least))
+    except (Refused, Trouble):
+        return checkup
+    found = stage.memory_as_predicted(checkup, looked.memory)
+    state = "bad" if found.state == "bad" else checkup.state
+    return checkup.model_copy(update={"checks": (*checkup.checks, found), "state": state})
 
 
 def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, only: Sequence[str]) -> Checkup:
@@ -75,6 +91,25 @@ def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, onl
     if key:
         request["api_key"] = Files().read(str(key)).decode().strip()
     return Checkup.model_validate({**every.run(request), "manifest": manifest})
+
+
+def report(asked: Asked, before: Asked, name: str, *, mark: bool, as_json: bool, watch: bool) -> str:
+    """What to say of a round: all of the first one, of a later one what is not as it was; failures are marked."""
+    changes = {node: asked.checkups[node] for node in view.changed(before.checkups, asked.checkups)}
+    lost = asked.lost if asked.lost != before.lost else ()
+    if not changes and not lost:
+        return ""
+    told = {node: [*notes(one), *filter(None, [marked(node, one) if mark else None])] for node, one in changes.items()}
+    if as_json:
+        return json.dumps(view.machine(changes, told, lost), indent=None if watch else 2) + "\n"
+    at = f"{datetime.now():%Y-%m-%d %H:%M:%S}\n" if watch else ""  # noqa: DTZ005 (a person's own clock)
+    return "".join(
+        [
+            at,
+            *(view.render(node, name, one, told[node]) for node, one in changes.items()),
+            *(f"{line}\n" for line in lost),
+        ]
+    )
 
 
 def notes(checkup: Checkup) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
-"""What a name means, wherever in the house it is known: rules, error classes, keys of the profile, flags."""
+"""What a name means, wherever in the house it is known: rules, marks, error classes, keys of the profile, flags."""
 
 from pathlib import Path
 
 from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.trouble import Exit, Trouble
+
+_MARK = "mark:"
 
 
 def explained(name: str, own: Path | None) -> str:
@@ -14,12 +16,23 @@ def explained(name: str, own: Path | None) -> str:
     """
     from dsv4deploy.source.rulebook import catalogue, rulebook
 
+    if name.startswith(_MARK):
+        return _mark(name.removeprefix(_MARK))
     rules = {rule.id: rule for rule in (*catalogue(), *(rulebook(own) if own else ()))}
     if name in rules:
         from dsv4deploy.views.rules import rule_text
 
         return rule_text(rules[name])
     return _class(name) or _key(name) or _flag(name, [*rules])
+
+
+def _mark(name: str) -> str:
+    """A mark of the project in the current folder, as diagnostics cite it: `mark:oom-graph-flash-1a2b3c4d`."""
+    from dsv4deploy.cli.house import the_mark
+    from dsv4deploy.views.marks import page
+
+    path, found = the_mark(Path(), name)
+    return f"{page(found, str(path))}\n"
 
 
 def _class(name: str) -> str | None:

@@ -17,6 +17,14 @@ class Checked(Answer):
     details: tuple[str, ...] = ()
 
 
+class Card(Answer):
+    """The memory of one card of the server, in MiB."""
+
+    index: int
+    used_mib: float
+    total_mib: float
+
+
 class Checkup(Answer):
     """All checks of one server; `settings` are its own, `texts` its answers by kind of request."""
 
@@ -24,5 +32,6 @@ class Checkup(Answer):
     checks: tuple[Checked, ...]
     settings: Mapping[str, Any] = Field(default_factory=dict)
     texts: Mapping[str, str] = Field(default_factory=dict)
+    cards: tuple[Card, ...] = ()
     manifest: Mapping[str, Any] = Field(default_factory=dict)
     digest: str = ""

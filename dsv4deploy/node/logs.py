@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from typing import Iterator, NamedTuple
 
@@ -11,15 +12,24 @@ PIECE = 1 << 16
 TAIL = 1 << 13
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d+)?(?: ([A-Z]+\d+(?: [A-Z]+\d+)*))?\] ?")
-# journald, docker, compose, Kubernetes, Ray, torch and uvicorn each put something of their own before the text.
+# journald, dmesg, docker, compose, Kubernetes, Ray, torch and uvicorn each put something of their own before the text.
+_SENDER = r"\S+ (?:kernel|[^\s:\[\]]+\[\d+\]): "
 _CARRIER = re.compile(
     r"\s*(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ [^\s:\[\]]+(?:\[\d+\])?: "
+    rf"|[A-Z][a-z]{{2}} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z]+ {_SENDER}"
+    rf"|\d{{4}}-\d\d-\d\dT[\d:.,]+[+-]\d\d:?\d\d {_SENDER}"
     r"|\d{4}-\d\d-\d\dT[\d:.,]+(?:Z|[+-]\d\d:?\d\d)?(?: std(?:out|err) [FP])? "
+    rf"|\[ *\d+\.\d{{6}}\] (?:{_SENDER})?"
+    r"|\[pod/[^\]\s]+\] "
     r"|\([\w.]+(?: [\w.]+)* pid=\d+[^)]*\) "
-    r"|[\w.-]+ +\| "
+    r"|[\w.@-]+ +\| "
     r"|\[rank\d+\]: "
     r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG): +)"
 )
+
+
+# docker's json-file, journalctl -o json, and cloud exports hold the line in a field.
+_FIELDS = ("log", "MESSAGE", "textPayload")
 
 
 class Text(NamedTuple):
@@ -32,7 +42,7 @@ class Text(NamedTuple):
 
 def read(part: str) -> Text:
     """Take the prefixes off one piece of a line that holds no line break and no carriage return."""
-    part = _ANSI.sub("", part)
+    part = _ANSI.sub("", unwrapped(part))
     found = None
     # A progress bar does not end its line, so that the stamp of the next message can stand in the middle.
     for found in STAMP.finditer(part):  # noqa: B007 (the last one counts)
@@ -44,6 +54,18 @@ def read(part: str) -> Text:
             break
         said = said[carrier.end() :]
     return Text(found.group(1) if found else None, (found.group(2) or "") if found else None, said.rstrip())
+
+
+def unwrapped(line: str) -> str:
+    """What a line of JSON carries of the log; any other line as it is."""
+    if not line.startswith('{"') or not line.rstrip().endswith("}"):
+        return line
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    carried = next((entry[field] for field in _FIELDS if isinstance(entry.get(field), str)), line)
+    return str(carried).rstrip("\n").split("\r")[-1]
 
 
 def short(said: str, width: int = 160) -> str:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dsv4deploy.node.search import Search
-from dsv4deploy.node.stages import HINTS, JOINED, MARKS
+from dsv4deploy.node.stages import HINTS, JOINED, MARKS, OTHERS
 
 
 class Pattern(NamedTuple):
@@ -46,7 +46,7 @@ class Catalogue:
                     self._by_find.setdefault(find, []).append(pattern)
         self.finds = tuple(self._by_find)
         self.search = Search(
-            (*self.finds, *(mark[0] for mark in MARKS), *(hint[0] for hint in HINTS), *JOINED, "Started "),
+            (*self.finds, *(known[0] for known in (*MARKS, *HINTS, *OTHERS)), *JOINED, "Started "),
             compiled.get("gates"),
         )
 

@@ -38,6 +38,14 @@ JOINING = re.compile(r"Init (?:torch distributed|parallel|nccl) (?P<what>begin|e
 JOINED = ("Init torch distributed end", "Init parallel end", "Init nccl end")
 # Lines of a server that serves, when nothing before them was kept.
 SERVING = ("Decode batch", "Prefill batch")
+# What only other engines say.
+OTHERS = (
+    ("vLLM API server version", "vLLM"),
+    ("EngineCore", "vLLM"),
+    ("LLM engine (v", "vLLM"),
+    ("text_generation_launcher", "text-generation-inference"),
+    ("llama_model_load", "llama.cpp"),
+)
 
 _BAR = re.compile(
     r"(?P<what>Loading safetensors checkpoint shards|Multi-thread loading shards|Capturing batches|Capturing num tokens"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Iterator, NamedTuple
 
-from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short
+from dsv4deploy.node.logs import PIECE, STAMP, TAIL, Lines, read, short, unwrapped
 from dsv4deploy.node.signatures import Catalogue
-from dsv4deploy.node.stages import HINTS, JOINING, MARKS, ORDER, READY, SERVING, START, UNIT_STARTED, progress
+from dsv4deploy.node.stages import HINTS, JOINING, MARKS, ORDER, OTHERS, READY, SERVING, START, UNIT_STARTED, progress
 
 # How much a hit weighs; the strongest kind decides, and within it the earliest line.
 BANDS = ("cause", "symptom", "bare", "advice")
@@ -53,7 +53,8 @@ class Line(NamedTuple):
 class Story:
     """Reads a log from its first line on and keeps what matters of it; memory does not grow with the log.
 
-    A second start in the same log (`server_args=` again) begins the story anew.
+    A second start in the same log (`server_args=` again) begins the story anew: `starts` counts them, and the last one
+    `begins` at that line. `other` is the engine that wrote the log if it was another than SGLang.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -66,6 +67,9 @@ class Story:
         self._at = 0
         self._line_at = 0
         self._record = (0, "")
+        self.starts = 1
+        self.begins = 1
+        self.other: str | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -80,6 +84,10 @@ class Story:
         self.final = False
         self._dead_record = -1
         self._muted = -1
+
+    def _again(self, number: int) -> None:
+        self.starts, self.begins = self.starts + 1, number
+        self._forget()
 
     def feed(self, chunk: bytes | str) -> None:
         """Read on."""
@@ -106,7 +114,7 @@ class Story:
     def last(self, count: int) -> list[str]:
         """The last lines as people read them: without carriage returns, colours and what a bar overwrote."""
         text = (self.tail + self._lines.waiting[-TAIL:]).rstrip("\n")
-        return [short(line.split("\r")[-1], 400) for line in text.split("\n")[-count:]] if text else []
+        return [short(unwrapped(line).split("\r")[-1], 400) for line in text.split("\n")[-count:]] if text else []
 
     @property
     def newest(self) -> Line:
@@ -229,7 +237,8 @@ class Story:
                 self._hear(owner, message, heard[owner])
 
     def _stage_of(self, rank: str) -> str:
-        return self.stages.get(rank) or self.stages.get("") or self.stage
+        """The stage of a rank; whoever has none speaks of the rank that is furthest."""
+        return (self.stages.get(rank) or self.stages.get("") if rank else None) or self.stage
 
     def _hear(self, owner: int, message: Message, groups: dict[str, str]) -> None:
         signature, stage = self.catalogue[owner], self._stage_of(message.rank)
@@ -263,7 +272,7 @@ class Story:
         if join:
             (self.joining.add if join.group("what") == "begin" else self.joining.discard)(rank)
         if UNIT_STARTED.match(said) and (self.stages or self.hits or self.dead or self.stopped):
-            self._forget()
+            self._again(number)
         for find, match, stage, everyone in MARKS:
             if find in said and (match is None or match.search(said)):
                 self._enter(number, said, stage, rank, everyone)
@@ -272,12 +281,16 @@ class Story:
             if find in said and ORDER[stage] > ORDER[self._stage_of(rank)]:
                 self._advance(stage, rank)
                 return
-        if not self.stages and any(find in said for find in SERVING):
-            self._advance("serve", rank)
+        if not self.stages:
+            self.other = self.other or next((engine for find, engine in OTHERS if find in said), None)
+            if any(find in said for find in SERVING):
+                self._advance("serve", rank)
 
     def _enter(self, number: int, said: str, stage: str, rank: str, everyone: bool) -> None:
-        if said.startswith(START) and self.stages:
-            self._forget()
+        if said.startswith(START):
+            self.other = None
+            if self.stages:
+                self._again(number)
         if READY in said:
             if self.stopped is not None:
                 return

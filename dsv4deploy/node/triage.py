@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import subprocess
 import sys
+import zlib
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -13,6 +17,9 @@ from dsv4deploy.node.story import BANDS, Hit, Story
 
 _CHUNK = 1 << 20
 _SHOWN = 12
+_PACKED: tuple[tuple[bytes, Any], ...] = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
+_PEEKED = 1 << 13
+_BINARY = 0.3
 
 
 def run(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -24,16 +31,15 @@ def run(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def triage_file(path: str, catalogue: Catalogue) -> dict[str, Any]:
-    """Judge the file at `path` (gzip by its name, `-` is standard input).
+    """Judge the file at `path` (`-` is standard input), packed by gzip, bzip2 or xz or not at all.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is no text.
     """
     if path == "-":
-        return triage_stream(sys.stdin.buffer, catalogue)
-    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")  # noqa: SIM115 (closed just below)
-    with opened as stream:
-        return triage_stream(stream, catalogue)  # type: ignore[arg-type]
+        return triage_stream(_unpacked(sys.stdin.buffer), catalogue)
+    with open(path, "rb") as stream:
+        return triage_stream(_unpacked(stream), catalogue)
 
 
 def triage_journal(unit: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -51,14 +57,33 @@ def triage_journal(unit: str, catalogue: Catalogue) -> dict[str, Any]:
     return told
 
 
+def _unpacked(stream: BinaryIO) -> BinaryIO:
+    """The text in a stream that may be packed, known by its first bytes.
+
+    Raises:
+        OSError: it is neither text nor packed text.
+    """
+    source = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
+    head = source.peek(_PEEKED)[:_PEEKED]
+    for magic, opener in _PACKED:
+        if head.startswith(magic):
+            return opener(source)  # type: ignore[no-any-return]
+    # What was truncated under a process that still writes begins with zeros.
+    text = head.replace(b"\0", b"").decode(errors="replace")
+    strange = sum(one == "\ufffd" or (one < " " and one not in "\t\n\r\x08\x1b") for one in text)
+    if strange > _BINARY * len(text):
+        raise OSError("it is no text")
+    return source
+
+
 def triage_stream(stream: BinaryIO, catalogue: Catalogue) -> dict[str, Any]:
     """Judge everything that `stream` gives until its end."""
     story = Story(catalogue)
-    while True:
-        chunk = stream.read(_CHUNK)
-        if not chunk:
-            break
-        story.feed(chunk)
+    try:
+        for chunk in iter(lambda: stream.read(_CHUNK), b""):
+            story.feed(chunk)
+    except (lzma.LZMAError, zlib.error) as error:
+        raise OSError(str(error)) from error
     story.close()
     return told(story)
 
@@ -89,6 +114,9 @@ def told(story: Story) -> dict[str, Any]:
         "stages": _seconds(story),
         "lines": story.last(_SHOWN),
         "total_lines": story.count,
+        "starts": story.starts,
+        "begins": story.begins,
+        "other_engine": story.other,
     }
     if hit:
         answer.update(knowledge(story.catalogue[hit.number], hit.groups))

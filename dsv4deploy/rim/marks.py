@@ -16,6 +16,7 @@ from dsv4deploy.stages.marks import with_sightings
 _SUCCESSES = FOLDER / "successes.jsonl"
 # Whoever sees the same failure writes the same file; what differs stands on lines of its own, and both are kept.
 _ATTRIBUTES = "*.yaml merge=union\n"
+_TAKE_BACK = "take it back out of version control"
 
 
 def successes(project: Path) -> tuple[Success, ...]:
@@ -34,13 +35,30 @@ def read(path: Path) -> Mark:
         Trouble: it cannot be read, or is no mark.
     """
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-        return Mark.model_validate(data)
+        written = path.read_text(encoding="utf-8")
+        return Mark.model_validate(yaml.load(written, yaml.CSafeLoader))
     except OSError as error:
         raise Trouble(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValidationError, ValueError) as error:
-        first = str(error).splitlines()[:3]
-        raise Trouble(f"{path} is no mark: {' '.join(first)}", "take it back out of version control") from None
+    except yaml.MarkedYAMLError as error:
+        conflict = any(line.startswith("<<<<<<<") for line in written.splitlines())
+        told = "an unfinished merge" if conflict else error.problem or "broken YAML"
+        remedy = "keep the sightings of both sides, and take out the lines that git put in" if conflict else _TAKE_BACK
+        at = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise Trouble(f"{path}:{at} is no mark: {told}", remedy) from None
+    except ValidationError as error:
+        raise _misshapen(path, error) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise Trouble(f"{path} is no mark: {error}", _TAKE_BACK) from None
+
+
+def _misshapen(path: Path, error: ValidationError) -> Trouble:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if not key:
+        return Trouble(f"{path} is no mark: it holds no keys", _TAKE_BACK)
+    if first["type"] == "extra_forbidden":
+        return Trouble(f"{path}: nothing is known of `{key}`", "update dsv4deploy: a newer one may have written it")
+    return Trouble(f"{path} is no mark: `{key}`: {first['msg']}", _TAKE_BACK)
 
 
 def keep(mark: Mark, project: Path) -> tuple[Path, Mark]:

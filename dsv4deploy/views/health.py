@@ -13,6 +13,15 @@ def render(node: str, name: str, checkup: Checkup, notes: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in _lines(node, name, checkup, notes))
 
 
+def changed(before: Mapping[str, Checkup], now: Mapping[str, Checkup]) -> tuple[str, ...]:
+    """The nodes that a watcher is told of: whose state, or the state of any of whose checks, is not what it was."""
+    return tuple(node for node, one in now.items() if node not in before or _states(one) != _states(before[node]))
+
+
+def _states(checkup: Checkup) -> dict[str, str]:
+    return {"": checkup.state, **{one.check: one.state for one in checkup.checks}}
+
+
 def machine(checkups: Mapping[str, Checkup], notes: Mapping[str, Sequence[str]], lost: Sequence[str]) -> dict[str, Any]:
     """The same for programs, `health/1`."""
     servers = [

@@ -19,7 +19,21 @@ def screen(told: Mapping[str, Any], name: str) -> str:
         ]
     elif told["state"] == "failed" or _crashed(told):
         lines += [_part("means", "not recognised: no signature explains it; the last lines are"), *_last(told)]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(line for line in (*lines, *_notes(told)) if line)
+
+
+def _notes(told: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if told["other_engine"]:
+        notes.append(
+            _part("note", f"{told['other_engine']} wrote this and not SGLang: stages and remedies are SGLang's")
+        )
+    elif told["state"] == "progressing" and not told["stages"]:
+        notes.append(_part("note", "no line of it is known to be SGLang's: is this the server's log?"))
+    if told["starts"] > 1:
+        begins = f"from line {told['begins']} on"
+        notes.append(_part("note", f"the log holds {told['starts']} starts; this is of the last one, {begins}"))
+    return notes
 
 
 def _headline(told: Mapping[str, Any]) -> str:

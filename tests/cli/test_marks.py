@@ -55,7 +55,10 @@ def test_marks_are_listed_shown_exported_and_retired(project: Path, capsys: pyte
     assert run(["marks", "list", "--format", "json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["marks"]
     assert run(["marks", "show", "oom"]) == 0
-    assert "tp_size = 2" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "tp_size = 2" in shown
+    assert run(["explain", f"mark:{one['id']}"]) == 0
+    assert capsys.readouterr().out == shown
     assert run(["marks", "export", one["id"]]) == 0
     assert capsys.readouterr().out == (project / f"marks/{one['id']}.yaml").read_text()
     assert run(["marks", "retire", "oom", "--because", "more memory now"]) == 0

@@ -74,3 +74,26 @@ def test_json_from_a_file_and_from_standard_input_and_compressed(
 def test_what_cannot_be_read(words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words) == code
     assert told in capsys.readouterr().err
+
+
+def test_what_is_no_log_of_the_server_is_said_to_be_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("milk\nbread\n")
+    assert run(["triage", str(log)]) == 0
+    assert "no line of it is known to be SGLang's" in capsys.readouterr().out
+    log.write_text("INFO 04-17 22:33:23 [utils.py:233] vLLM API server version 0.21.0\n")
+    assert run(["triage", str(log)]) == 0
+    assert "vLLM wrote this and not SGLang" in capsys.readouterr().out
+    for nothing, told in ((b"", "is empty"), (b"\n\n", "is empty"), (bytes(range(256)), "it is no text")):
+        log.write_bytes(nothing)
+        assert run(["triage", str(log)]) == 3
+        assert told in capsys.readouterr().err
+
+
+def test_of_several_starts_the_screen_says_which_one_it_judges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_bytes((SAMPLES / "h200-logs" / "base.log").read_bytes() + FAILED.read_bytes())
+    assert run(["triage", str(log)]) == 1
+    assert "the log holds 2 starts; this is of the last one, from line" in capsys.readouterr().out

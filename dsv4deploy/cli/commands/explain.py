@@ -1,4 +1,4 @@
-"""Explain a rule, an error class, a flag, a variable or a key of the profile.
+"""Explain a rule, a mark, an error class, a flag, a variable or a key of the profile.
 
 Example: dsv4deploy explain torch-compile-in-capture-dsv4
 """
@@ -22,7 +22,7 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="RULE|CLASS|FLAG|VARIABLE|KEY",
+            metavar="RULE|mark:MARK|CLASS|FLAG|VARIABLE|KEY",
             help="What stands in the brackets, or a name.",
             autocompletion=rule_names,
         ),

@@ -4,6 +4,7 @@ Nothing harms the server: one request at a time, none is asked again once it is 
 preferred where the version has it. Without an inventory, `--url` names one server.
 
     dsv4deploy health -i gpu.ini
+    dsv4deploy health -i gpu.ini --watch --every 30
     dsv4deploy health --url http://127.0.0.1:30000 --profile profile.yaml
 """
 
@@ -36,8 +37,10 @@ def command(
         bool, typer.Option("--capacity", help="Also send the longest prompt, as often at once as must be served.")
     ] = False,
     only: Annotated[list[str], typer.Option("--only", metavar="CHECK", help="Only this check; repeatable.")] = [],  # noqa: B006 (likewise)
-    watch: Annotated[bool, typer.Option("--watch", help="Keep asking, until interrupted.")] = False,
-    every: Annotated[int, typer.Option("--every", min=10, metavar="SECONDS", help="Pause between two rounds.")] = 60,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep asking until interrupted; tell what changes.")] = False,
+    every: Annotated[
+        int, typer.Option("--every", "--interval", min=10, metavar="SECONDS", help="Pause between two rounds.")
+    ] = 60,
     mark: Annotated[bool, typer.Option("--mark/--no-mark", help="Mark a configuration that fails.")] = True,
     forks: Forks = 16,
     become: Become = False,
@@ -46,7 +49,6 @@ def command(
     ansible: ShowAnsible = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
-    import json
     import sys
     import time
 
@@ -54,12 +56,12 @@ def command(
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.node.checks.every import CHECKS
-    from dsv4deploy.views import health as view
 
     unknown = [one for one in only if one not in CHECKS]
     if unknown:
         raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
     as_json = output_format is Format.JSON
+    before = checking.Asked({}, ())
     while True:
         try:
             if url:
@@ -78,15 +80,8 @@ def command(
                 chosen, asked = checking.fleet(options, name, capacity=capacity, only=only)
         except Refused as refused:
             return house.show_refusal(refused, as_json=as_json)
-        notes = {node: list(checking.notes(one)) for node, one in asked.checkups.items()}
-        for node, one in asked.checkups.items() if mark and not url else ():
-            notes[node] += filter(None, [checking.marked(node, one)])
-        if as_json:
-            print(json.dumps(view.machine(asked.checkups, notes, asked.lost), indent=None if watch else 2))
-        else:
-            for node, one in asked.checkups.items():
-                sys.stdout.write(view.render(node, chosen, one, notes[node]))
-            sys.stdout.write("".join(f"{line}\n" for line in asked.lost))
+        sys.stdout.write(checking.report(asked, before, chosen, mark=mark and not url, as_json=as_json, watch=watch))
+        before = asked
         sys.stdout.flush()
         if not watch:
             return checking.code(asked)

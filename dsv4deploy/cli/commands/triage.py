@@ -5,7 +5,8 @@
     dsv4deploy triage --journal sglang.service --format json
 
 The decisive line is the first one that names what was illegal, missing or refused, not the last error.
-A log that no signature explains is answered with "not recognised".
+A log that no signature explains is answered with "not recognised". What journald, docker, Kubernetes and others put
+before a line or around it does not matter, nor does gzip, bzip2 or xz.
 """
 
 from enum import StrEnum
@@ -40,6 +41,9 @@ def command(
         told = triage_journal(journal, signatures) if journal else triage_file(str(log), signatures)
     except (OSError, EOFError) as error:
         raise Trouble(f"cannot read {journal or log}: {error}", "check the name and the permissions") from error
+    if not told["root"] and not told["stages"]:
+        empty = f"the journal of {journal}" if journal else log
+        raise Trouble(f"{empty} is empty", "give the log of the start that is to be judged")
     if output is Format.JSON:
         print(json.dumps(told, ensure_ascii=False))
     else:

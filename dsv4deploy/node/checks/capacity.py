@@ -8,8 +8,9 @@ from typing import Any
 from dsv4deploy.node.checks.target import OK, Answer, Finding, Target, unanswered
 
 _PATH = "/generate"
-# Token numbers that every vocabulary has and that spell nothing special; all prompts differ, so that no cache helps.
-_FIRST, _TOKENS, _STEP = 1000, 8000, 17
+# Numbers of letters in every vocabulary, the smallest included: an engine may die of a number beyond it. All prompts
+# differ from their first or second token on, so that no cache helps.
+_FIRST, _TOKENS, _STEP = 100, 150, 17
 _SPARE = 16
 
 
@@ -41,7 +42,8 @@ def judge(answers: list[Answer], after: Answer, prompt: int) -> Finding:
 
 def request(tokens: int, number: int) -> dict[str, Any]:
     """A prompt of so many tokens that no other number shares a beginning with; the answer fits beside it."""
-    ids = [_FIRST + (index * _STEP + number * 101) % _TOKENS for index in range(max(1, tokens - _SPARE))]
+    step = _STEP + number // _TOKENS
+    ids = [_FIRST + (index * step + number * 101) % _TOKENS for index in range(max(1, tokens - _SPARE))]
     return {"input_ids": ids, "sampling_params": {"temperature": 0, "max_new_tokens": _SPARE // 2, "ignore_eos": True}}
 
 

@@ -25,7 +25,7 @@ CHECKS: dict[str, tuple[Callable[[Target], Finding], bool]] = {
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """All checks of the server that `request` describes (see `Target`): `{state, checks, settings, texts}`."""
+    """All checks of the server that `request` describes (see `Target`): `{state, checks, settings, texts, cards}`."""
     target = Target(request)
     wanted = request.get("only") or list(CHECKS)
     done = [(name, _one(name, target)) for name in CHECKS if name in wanted]
@@ -38,6 +38,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         "checks": [{"check": name, **finding._asdict()} for name, finding in done],
         "settings": scrubbed_tree(settings),
         "texts": target.texts,
+        "cards": target.cards,
     }
 
 

@@ -35,6 +35,7 @@ def check(target: Target) -> Finding:
         return Finding("unknown", "nvidia-smi does not answer")
     users = _smi("--query-compute-apps=gpu_uuid,pid,used_memory") or ""
     kernel = kernel_lines(float(target.request.get("started") or 0))
+    target.cards = memory(_ours(parsed(cards), target.request))
     return judge(parsed(cards), processes(users), kernel, target.request)
 
 
@@ -42,15 +43,14 @@ def judge(
     cards: list[dict[str, str]], users: list[tuple[str, int, float]], kernel: list[str], request: dict[str, Any]
 ) -> Finding:
     """Bad if a card of ours has an error, a fault, a brake on it, a stranger on it, or memory that nobody owns."""
-    devices = request.get("devices")
-    ours = [card for card in cards if not devices or int(card["index"]) in devices]
+    ours = _ours(cards, request)
     pids = set(request["pids"])
     # In a container the driver names no processes: then nobody can say that a card's memory belongs to none.
     told_of_us = any(pid in pids for _, pid, _ in users)
     wrong = [told for card in ours for told in (*_errors(card), *_occupied(card, users, pids))]
     wrong += [told for card in ours if told_of_us for told in _wedged(card, users)]
     wrong += [f"the driver reported Xid {xid} on {bus}" for bus, xid in faults(kernel)]
-    wrong += _memory(ours, users, request.get("argv") or [])
+    wrong += _spread(ours) if users else []
     if wrong:
         return Finding("bad", wrong[0], tuple(wrong))
     used = [number(card["memory.used"]) or 0 for card in ours]
@@ -63,6 +63,12 @@ def parsed(text: str) -> list[dict[str, str]]:
     """The rows of a query by field; what a card does not tell is `[N/A]`."""
     rows = ([word.strip() for word in line.split(",")] for line in text.splitlines())
     return [dict(zip(FIELDS, row)) for row in rows if len(row) == len(FIELDS)]
+
+
+def memory(cards: list[dict[str, str]]) -> list[dict[str, float]]:
+    """Index, used and total MiB of every card that tells them."""
+    found = ((card["index"], number(card["memory.used"]), number(card["memory.total"])) for card in cards)
+    return [{"index": int(index), "used_mib": used, "total_mib": all_} for index, used, all_ in found if used and all_]
 
 
 def processes(text: str) -> list[tuple[str, int, float]]:
@@ -114,22 +120,19 @@ def _wedged(card: dict[str, str], users: list[tuple[str, int, float]]) -> list[s
     return [f"card {card['index']} is wedged: {card['memory.used']} MiB are in use by no process"]
 
 
-def _memory(cards: list[dict[str, str]], users: list[tuple[str, int, float]], argv: list[str]) -> list[str]:
-    """Whether the cards hold what was asked for, and all the same."""
+def _spread(cards: list[dict[str, str]]) -> list[str]:
+    """Whether all cards hold the same."""
     used = {card["index"]: number(card["memory.used"]) or 0.0 for card in cards}
-    if not used or not users:
+    least, most = min(used.values(), default=0.0), max(used.values(), default=0.0)
+    if most - least <= _SPREAD * most:
         return []
-    least, most = min(used.values()), max(used.values())
-    told = []
-    if most - least > _SPREAD * most:
-        index = max(used, key=lambda one: used[one])
-        told.append(f"card {index} holds {most:.0f} MiB and another one {least:.0f} MiB: something else lies on it")
-    if "--mem-fraction-static" in argv[:-1]:
-        fraction = number(argv[argv.index("--mem-fraction-static") + 1]) or 0.0
-        total = min(number(card["memory.total"]) or 0.0 for card in cards)
-        if least < (1 - _SPREAD) * fraction * total:
-            told.append(f"a card holds {least:.0f} MiB, {fraction * total:.0f} MiB are its static share")
-    return told
+    index = max(used, key=lambda one: used[one])
+    return [f"card {index} holds {most:.0f} MiB and another one {least:.0f} MiB: something else lies on it"]
+
+
+def _ours(cards: list[dict[str, str]], request: dict[str, Any]) -> list[dict[str, str]]:
+    devices = request.get("devices")
+    return [card for card in cards if not devices or int(card["index"]) in devices]
 
 
 def _smi(query: str) -> str | None:

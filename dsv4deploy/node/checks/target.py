@@ -44,7 +44,7 @@ class Target:
     The request: `host`, `port`, `model` (served name), `api_key` or `api_key_file`, `timeout_s`, `health` (that section of
     the profile), `argv`, `devices`, `rehearsal`, `pids`, `lines` (the log of this start),
     and the Unix time `started` of it. What the checks learn beside their findings stays here: `info`, the server's own
-    settings, and `texts`, its answers.
+    settings, `texts`, its answers, and `cards`, the memory of its cards.
     """
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -58,6 +58,7 @@ class Target:
         self.busy = False
         self.info: dict[str, Any] = {}
         self.texts: dict[str, str] = {}
+        self.cards: list[dict[str, float]] = []
 
     def ask(self, path: str, document: dict[str, Any] | None = None, timeout: float | None = None) -> Answer:
         """One request and its answer.

@@ -121,6 +121,20 @@ def test_the_rank_that_failed_is_named() -> None:
     assert (answer["class"], answer["rank"], answer["line"]) == ("oom-load", "DP1 TP3 EP3", 4)
 
 
+@pytest.mark.parametrize(
+    ("reached", "stage"),
+    [("Init torch distributed begin.", "init"), ("Load weight begin.", "load"), ("Load weight end.", "pool")],
+)
+def test_what_the_main_process_says_is_of_the_stage_that_the_ranks_have_reached(reached: str, stage: str) -> None:
+    text = (
+        "[2026-06-17 23:46:01] server_args=ServerArgs(tp_size=2)\n"
+        f"[2026-06-17 23:46:02 TP0] {reached}\n[2026-06-17 23:46:02 TP1] Init torch distributed begin.\n"
+        "[2026-06-17 23:50:00] Subprocess scheduler_1 (pid=81) crashed with exit code -9. Triggering SIGQUIT\n"
+    )
+    answer = triage_text(text, SIGNATURES)
+    assert (answer["class"], answer["stage"]) == ("sigkill", stage)
+
+
 def test_what_other_ranks_say_after_the_first_death_is_no_cause() -> None:
     text = (
         "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"

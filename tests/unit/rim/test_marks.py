@@ -81,3 +81,26 @@ def test_successes_are_remembered_and_a_half_written_line_is_let_be(tmp_path: Pa
     with (tmp_path / ".dsv4deploy/successes.jsonl").open("a") as file:
         file.write('{"key": "half')
     assert MarkFiles().successes(str(tmp_path / "profile.yaml")) == (success,)
+
+
+@pytest.mark.parametrize(
+    ("broken", "told", "remedy"),
+    [
+        ("<<<<<<< HEAD\nid: x\n=======\nid: y\n>>>>>>> theirs\n", ":2 is no mark: an unfinished merge", "both sides"),
+        ("", " is no mark: it holds no keys", "version control"),
+        ("- a list\n", " is no mark: it holds no keys", "version control"),
+        ("{id: x", " is no mark: did not find", "version control"),
+        ("schema: mark/9\nid: oom-graph-flash-1a2b3c4d\n", ": nothing is known of `schema`", "a newer one"),
+        ("id: oom-graph-flash-1a2b3c4d\nname: flash\n", " is no mark: `core`: Field required", "version control"),
+    ],
+    ids=["merge conflict", "empty", "list", "broken", "newer", "cut"],
+)
+def test_a_file_that_is_no_mark_is_told_in_words(broken: str, told: str, remedy: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    whole = text(mark()) if "schema" in broken else ""
+    path.write_text(broken + whole.partition("\n")[2])
+    with pytest.raises(Trouble) as trouble:
+        read(path)
+    assert told in str(trouble.value).removeprefix(str(path))
+    assert remedy in (trouble.value.remedy or "")
+    assert "pydantic" not in str(trouble.value)

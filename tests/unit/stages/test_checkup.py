@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from dsv4deploy.model.checked import Checkup
-from dsv4deploy.stages.checkup import changed, failure, unlike
+from dsv4deploy.model.memory import GIB, Account, Part, Sure, Term, exactly
+from dsv4deploy.stages.checkup import changed, failure, memory_as_predicted, unlike
 
 
 def checkup(**states: str) -> Checkup:
@@ -33,3 +36,25 @@ def test_answers_that_have_little_in_common_with_those_before() -> None:
     assert unlike(before, {"short": "Paris is the capital of all France", "long": "the word is ORCHARD"}) == ()
     assert unlike(before, {"short": "Lorem ipsum dolor sit", "long": "the word is ORCHARD"}) == ("short",)
     assert unlike({}, before) == ()
+
+
+def account(tokens: int | None) -> Account:
+    """40 GiB of weights, and 1 MiB a token."""
+    terms = (
+        Term(Part.BUDGET, "static budget", exactly(80 * GIB), "B", "", Sure.EXACT),
+        Term(Part.WEIGHTS, "weights: all", exactly(40 * GIB), "B", "", Sure.EXACT),
+        Term(Part.POOL, "pool", exactly(40 * GIB), "B", "", Sure.EXACT),
+        Term(Part.POOL, "cache per token", exactly(1 << 20), "B/token", "", Sure.EXACT),
+    )
+    return Account(terms, None if tokens is None else exactly(tokens), needs=("gpu_memory_mib",))
+
+
+@pytest.mark.parametrize(
+    ("used_gib", "tokens", "state"),
+    [(82, 40 << 10, "good"), (60, 40 << 10, "bad"), (60, 10 << 10, "good"), (60, None, "skipped")],
+    ids=["as predicted", "too little", "as little as the tokens asked for take", "not known"],
+)
+def test_memory_is_held_against_the_account(used_gib: int, tokens: int | None, state: str) -> None:
+    cards = [{"index": n, "used_mib": (used_gib + n) * 1024, "total_mib": 97887} for n in range(2)]
+    asked = checkup(gpus="good").model_copy(update={"cards": Checkup(state="good", checks=(), cards=cards).cards})
+    assert memory_as_predicted(asked, account(tokens)).state == state

@@ -26,6 +26,14 @@ def test_a_failed_check_shows_what_is_behind_it() -> None:
     ]
 
 
+def test_a_watcher_is_told_of_what_changed_and_of_nothing_else() -> None:
+    mended = CHECKUP.model_copy(update={"state": "good", "checks": CHECKUP.checks[:1]})
+    said_otherwise = CHECKUP.checks[0].model_copy(update={"told": "/ready answers 200 in 2 s"})
+    same = CHECKUP.model_copy(update={"checks": (said_otherwise, CHECKUP.checks[1])})
+    now = {"gpu01": mended, "gpu02": same, "gpu03": CHECKUP}
+    assert health.changed({"gpu01": CHECKUP, "gpu02": CHECKUP}, now) == ("gpu01", "gpu03")
+
+
 def test_the_same_for_programs() -> None:
     told = health.machine({"gpu01": CHECKUP}, {"gpu01": ["n"]}, ["gpu02  unreachable"])
     assert (told["schema"], told["unreachable"]) == ("health/1", ["gpu02  unreachable"])

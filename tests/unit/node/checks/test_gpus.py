@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dsv4deploy.node.checks.gpus import FIELDS, faults, judge, parsed, processes
+from dsv4deploy.node.checks.gpus import FIELDS, faults, judge, memory, parsed, processes
 from dsv4deploy.node.checks.target import Finding
 
 FINE = {
@@ -55,11 +55,9 @@ def test_processes_on_cards() -> None:
     assert told({}, {"memory.used": "70000"}, users="GPU-0, 100, 9\n", devices=[0]).state == "good"
 
 
-def test_memory_as_asked_for() -> None:
-    words = ["--mem-fraction-static", "0.95"]
-    assert told({}, {}, argv=words).state == "good"
-    short = told({"memory.used": "50000"}, {"memory.used": "50000"}, argv=words)
-    assert short.told == "a card holds 50000 MiB, 92993 MiB are its static share"
+def test_the_memory_of_cards_that_tell_it() -> None:
+    cards = parsed(rows({}, {"memory.used": "[N/A]"}))
+    assert memory(cards) == [{"index": 0, "used_mib": 90112.0, "total_mib": 97887.0}]
 
 
 def test_faults_of_a_card_and_not_of_a_program() -> None:

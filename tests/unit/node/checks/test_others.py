@@ -74,3 +74,9 @@ def test_no_two_prompts_of_the_load_begin_alike_and_each_leaves_room_for_its_ans
     first, second = (capacity.request(1000, number)["input_ids"] for number in (0, 1))
     assert first[0] != second[0]
     assert len(first) + capacity.request(1000, 0)["sampling_params"]["max_new_tokens"] <= 1000
+
+
+def test_prompts_of_the_rehearsal_differ_at_once_and_hold_letters_of_the_smallest_vocabulary() -> None:
+    prompts = [capacity.request(100, number)["input_ids"] for number in range(400)]
+    assert len({tuple(one[:2]) for one in prompts}) == len(prompts)
+    assert {low for one in prompts for low in one} <= set(range(100, 250))
