@@ -134,6 +134,8 @@ def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> tuple[Jud
         with ExitStack() as stack:
             for node in course.survey.nodes:
                 leave = experiment.running == "leave"
+                own = [one.profile.name for one in course.looked.values()]
+                launching.swept(node, course.survey.on_trial.get(node.name, ()), own)
                 stack.enter_context(launching.aside(node, course.base, course.project, leave=leave))
             side_by_side.launched(course.survey.nodes, _hands(course, found, say))
     return stage.judged(experiment, keys, found.trials), found
