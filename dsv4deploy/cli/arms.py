@@ -74,9 +74,14 @@ def ground(where: Where, project: Path) -> Ground:
         return Nowhere()
     if where.here:
         return Here(project, where.world)
-    options = fleet.options(
-        where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
-    )
+    try:
+        options = fleet.options(
+            where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
+        )
+    except Trouble as trouble:
+        raise Trouble(
+            trouble.message, f"{trouble.remedy}; or start it on this machine: --local", trouble.code
+        ) from None
     return Inventory(options)
 
 

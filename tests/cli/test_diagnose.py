@@ -59,6 +59,7 @@ def test_the_first_experiment_is_criticised_before_anything_starts(project: Path
     code, out = run(project, "diagnose", "experiment.yaml", "--local", "--check")
     assert code == 1
     assert "warning[confound]: arm kernel-off differs from its control kernel-on in 2 variables" in out
+    assert "--> experiment.yaml:21:5" in out
     assert "hypothesis stack blames compile.torch_compile, and no two arms differ in it alone" in out
     assert "autotune is at work in arm kernel-off too" in out
     assert not (project / ".dsv4deploy/trials").exists()

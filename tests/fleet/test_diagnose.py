@@ -172,3 +172,17 @@ def test_a_node_that_is_lost_in_mid_arm_is_asked_again_and_the_service_comes_bac
     assert "verdict: decided: the switch breaks it" in out
     ground.serves(before)
     nothing_left(ground)
+
+
+@pytest.mark.soak
+def test_an_arm_may_run_another_engine_and_that_is_one_variable(ground: Ground) -> None:
+    prepare(ground)
+    older = "{engine.version: 0.5.22, engine.venv: /opt/rehearsal-0.5.22}"
+    experiment = EXPERIMENT.replace("{env.DSV4_REHEARSAL_FAIL: FAILURE}", older)
+    ground.write(experiment.replace("env.DSV4_REHEARSAL_FAIL", "engine"), "experiment.yaml")
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert code == 0, out
+    assert "confound" not in out
+    assert "switched  against plain: engine\n" in out
+    assert "verdict: decided: the switch breaks nothing" in out
+    nothing_left(ground)
