@@ -4,7 +4,7 @@ import hashlib
 import os
 import pwd
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,11 +47,15 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The nodes on which starts are made, what they say of themselves, and what there is to tell about the choice."""
+    """The nodes on which starts are made, what they say of themselves, and what there is to tell about the choice.
+
+    `on_trial` are deployments by node that somebody who was killed has left on trial.
+    """
 
     nodes: tuple[Node, ...]
     facts: Facts = field(default_factory=Facts)
     told: tuple[str, ...] = ()
+    on_trial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Ground(Protocol):
@@ -70,9 +74,14 @@ def ground(where: Where, project: Path) -> Ground:
         return Nowhere()
     if where.here:
         return Here(project, where.world)
-    options = fleet.options(
-        where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
-    )
+    try:
+        options = fleet.options(
+            where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
+        )
+    except Trouble as trouble:
+        raise Trouble(
+            trouble.message, f"{trouble.remedy}; or start it on this machine: --local", trouble.code
+        ) from None
     return Inventory(options)
 
 
@@ -109,12 +118,12 @@ class Here:
         """This machine, and of its facts what a rehearsal does not pretend to have otherwise."""
         node, engine = LocalNode(self._project / FOLDER / "local"), looked.profile.engine
         if not self._pretends(looked):
-            seen = node.observed(house.bundle(looked)) if engine.venv else None
+            seen = node.observed(house.bundle(looked))
             told = f"on this machine, with {engine.venv}"
-            return Survey((node,), facts_for(looked.profile.name, seen) if seen else Facts(), (told,))
+            return Survey((node,), facts_for(looked.profile.name, seen), (told,), _on_trial({node.name: seen}))
         why = f"the world of {self._world}" if self._world else f"{engine.venv} is not on this machine"
         told = f"a rehearsal of SGLang {engine.version} on this machine ({why}): it proves nothing about hardware"
-        return Survey((node,), told=(told,))
+        return Survey((node,), told=(told,), on_trial=_on_trial({node.name: node.observed()}))
 
     def _pretends(self, looked: Looked) -> bool:
         venv = looked.profile.engine.venv
@@ -153,7 +162,16 @@ class Inventory:
         if not found.nodes:
             raise Trouble("; ".join(found.told), "mend that, or name other nodes with -i", Exit.APPLY_FAILED)
         told = found.told if len(nodes) > 1 else (f"on {nodes[0].name}",)
-        return Survey(tuple(node for node in nodes if node.name in found.nodes), facts[found.nodes[0]], told)
+        taken = tuple(node for node in nodes if node.name in found.nodes)
+        return Survey(taken, facts[found.nodes[0]], told, _on_trial(seen))
+
+
+def _on_trial(seen: Mapping[str, Observation | str]) -> dict[str, tuple[str, ...]]:
+    return {
+        node: tuple(name for name, one in found.deployments.items() if one.pending)
+        for node, found in seen.items()
+        if isinstance(found, Observation)
+    }
 
 
 def _unfit(seen: Observation | str, name: str) -> str:

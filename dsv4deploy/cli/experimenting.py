@@ -11,7 +11,7 @@ from pathlib import Path
 from dsv4deploy.cli import arms, drafting, house, launching, side_by_side
 from dsv4deploy.cli.arms import Over, Survey
 from dsv4deploy.cli.drafting import Shown
-from dsv4deploy.cli.experiment_files import arms_of, read
+from dsv4deploy.cli.experiment_files import Written, arms_of, read
 from dsv4deploy.cli.launching import Goal, Node, Started
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.campaign import ArmTold, Conclusion
@@ -39,11 +39,16 @@ class Asked:
 class Course:
     """One experiment with what each arm starts on the chosen nodes."""
 
-    experiment: Experiment
+    written: Written
     project: Path
     survey: Survey
     looked: Mapping[str, Looked]
     base: str
+
+    @property
+    def experiment(self) -> Experiment:
+        """What is to be found out."""
+        return self.written.experiment
 
     def goal(self, arm: str) -> Goal:
         """What an arm must come to."""
@@ -58,7 +63,7 @@ class Course:
     def objections(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the experiment itself."""
         found = {name: [d.rule for d in one.report.diagnostics] for name, one in self.looked.items()}
-        return stage.objections(self.experiment, self._candidates, found)
+        return stage.objections(self.experiment, self._candidates, found, self.written.merged)
 
     @property
     def differ(self) -> dict[str, str]:
@@ -121,7 +126,7 @@ def _course(asked: Asked) -> Course:
     sets = ground.over(plain)
     survey = ground.survey(plain)
     looked = arms_of(written, knowledge, sets, survey.facts)
-    return Course(written.experiment, project, survey, looked, plain.profile.name)
+    return Course(written, project, survey, looked, plain.profile.name)
 
 
 def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> tuple[Judgement, Findings]:
@@ -134,6 +139,8 @@ def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> tuple[Jud
         with ExitStack() as stack:
             for node in course.survey.nodes:
                 leave = experiment.running == "leave"
+                own = [one.profile.name for one in course.looked.values()]
+                launching.swept(node, course.survey.on_trial.get(node.name, ()), own)
                 stack.enter_context(launching.aside(node, course.base, course.project, leave=leave))
             side_by_side.launched(course.survey.nodes, _hands(course, found, say))
     return stage.judged(experiment, keys, found.trials), found

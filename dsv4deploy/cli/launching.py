@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,6 @@ from dsv4deploy.cli import house
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.experiment import CHECK_FAILED, REACHED, READY
-from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.node.checks import every
 from dsv4deploy.node.stages import ORDER
@@ -51,9 +50,6 @@ class Node(Protocol):
 
     def put(self, bundle: Bundle) -> None:
         """Install a release."""
-
-    def observed(self, bundle: Bundle) -> Observation:
-        """Facts of the node and of the engine, and what stands against the release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +182,12 @@ def _refused(command: str, url: str) -> Answer | None:
 
 def _no_mark(why: str, lines: list[str]) -> Answer:
     return {"state": CHECK_FAILED, "class": None, "stage": "serve", "root": why, "why": why, "lines": lines}
+
+
+def swept(node: Node, left: Iterable[str], own: Iterable[str]) -> None:
+    """End those starts of ours that somebody who was killed has left on trial: they hold our port and our cards."""
+    for name in set(left) & set(own):
+        node.ask("restore", name, why="whoever started it is gone")
 
 
 @contextmanager

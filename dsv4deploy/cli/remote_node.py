@@ -56,17 +56,6 @@ class RemoteNode:
             bundles.write(bundle, path)
             self.ask("stage", bundle.name, bundle=str(path))
 
-    def observed(self, bundle: Bundle) -> Observation:
-        """Facts of the node and of the engine, and what stands against the release.
-
-        Raises:
-            Trouble: it does not answer.
-        """
-        seen = surveyed(self.options, (self,), bundle)[self.name]
-        if isinstance(seen, str):
-            raise Trouble(f"{self.name}: {seen}", code=Exit.APPLY_FAILED)
-        return seen
-
     def _asked(self, verb: str, deployment: str, more: Mapping[str, Any]) -> Event | None:
         heard: list[Event] = []
         variables = {

@@ -46,11 +46,10 @@ class LocalNode:
             raise Trouble(str(error.get("message")), str(error.get("remedy") or ""), Exit.APPLY_FAILED)
         return answer
 
-    def observed(self, bundle: Bundle) -> Observation:
-        """Facts of this machine and of the engine, and what stands against the release."""
-        return Observation.model_validate(
-            self.ask("observe", bundle.name, manifests=[json.loads(bundle.manifest.text)])
-        )
+    def observed(self, bundle: Bundle | None = None) -> Observation:
+        """Deployments here; with a release, also facts of this machine and its engine, and what stands against it."""
+        wanted = {"manifests": [json.loads(bundle.manifest.text)]} if bundle else {"facts": False}
+        return Observation.model_validate(self.ask("observe", bundle.name if bundle else "", **wanted))
 
     def put(self, bundle: Bundle) -> None:
         """Install the release that `bundle` is; nothing is started."""

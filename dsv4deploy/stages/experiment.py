@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
+from dsv4deploy.model.document import KeyPath, Merged
 from dsv4deploy.model.experiment import (
     ENDS,
     FAILED,
@@ -26,7 +28,7 @@ _PROVES_NOTHING = {"torch-compile-without-graphs": "it compiles nothing, and so 
 _TRIES_AGAIN = 2
 
 Arms = Mapping[str, Candidate]
-Values = Mapping[str, str]
+Objection = tuple[KeyPath, Diagnostic]
 
 
 def variables(one: Candidate) -> dict[str, str]:
@@ -43,60 +45,73 @@ def differences(one: Candidate, other: Candidate) -> tuple[str, ...]:
     return tuple(sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)))
 
 
-def objections(experiment: Experiment, arms: Arms, rules: Mapping[str, Sequence[str]]) -> tuple[Diagnostic, ...]:
+def objections(
+    experiment: Experiment, arms: Arms, rules: Mapping[str, Sequence[str]], merged: Merged | None = None
+) -> tuple[Diagnostic, ...]:
     """What is wrong with the experiment itself.
 
     Args:
         experiment: what is to be found out.
         arms: what each arm would start.
         rules: rules of the catalogue that found something in each arm.
+        merged: where everything in the experiment's file stands.
     """
-    return (
+    found = (
         *_confounds(experiment, arms),
         *_missing_controls(experiment, arms),
         *_mechanisms(experiment),
         *_silent_arms(experiment, rules),
     )
+    return tuple(replace(one, place=merged.place(path) if merged else None) for path, one in found)
 
 
-def _confounds(experiment: Experiment, arms: Arms) -> Iterator[Diagnostic]:
+def _confounds(experiment: Experiment, arms: Arms) -> Iterator[Objection]:
     for name, arm in experiment.arms.items():
         if arm.control is None:
             continue
         found = differences(arms[name], arms[arm.control])
         if len(found) > 1:
-            yield Diagnostic(
-                "confound",
-                Level.WARNING,
-                f"arm {name} differs from its control {arm.control} in {len(found)} variables: {', '.join(found)}",
-                names=found[:4],
-                effect="whatever comes out, nobody can say which of them did it",
-                remedy=f"give {name} and {arm.control} the same value of all but one",
+            yield (
+                ("arms", name),
+                Diagnostic(
+                    "confound",
+                    Level.WARNING,
+                    f"arm {name} differs from its control {arm.control} in {len(found)} variables: {', '.join(found)}",
+                    names=found[:4],
+                    effect="whatever comes out, nobody can say which of them did it",
+                    remedy=f"give {name} and {arm.control} the same value of all but one",
+                ),
             )
         if not found:
-            yield Diagnostic(
-                "same-as-control",
-                Level.WARNING,
-                f"arm {name} starts the same as its control {arm.control}",
-                effect="it repeats the control and answers nothing",
-                remedy="change one variable in it, or drop it and raise `repeats`",
+            yield (
+                ("arms", name),
+                Diagnostic(
+                    "same-as-control",
+                    Level.WARNING,
+                    f"arm {name} starts the same as its control {arm.control}",
+                    effect="it repeats the control and answers nothing",
+                    remedy="change one variable in it, or drop it and raise `repeats`",
+                ),
             )
 
 
-def _missing_controls(experiment: Experiment, arms: Arms) -> Iterator[Diagnostic]:
+def _missing_controls(experiment: Experiment, arms: Arms) -> Iterator[Objection]:
     """A path is tested where two arms differ in nothing but what it says."""
     pairs = [(name, arm.control) for name, arm in experiment.arms.items() if arm.control]
     tested = {path for one, other in pairs if other for path in _alone(experiment, one, other, arms)}
     for name, hypothesis in experiment.hypotheses.items():
         for path in hypothesis.blames:
             if path not in tested:
-                yield Diagnostic(
-                    "no-control",
-                    Level.WARNING,
-                    f"hypothesis {name} blames {path}, and no two arms differ in it alone",
-                    names=(f"profile:{path}",),
-                    effect="no outcome can speak for this hypothesis, or against it",
-                    remedy=f"add an arm that is like another one but for {path}, and name that one as its `control`",
+                yield (
+                    ("hypotheses", name),
+                    Diagnostic(
+                        "no-control",
+                        Level.WARNING,
+                        f"hypothesis {name} blames {path}, and no two arms differ in it alone",
+                        names=(f"profile:{path}",),
+                        effect="no outcome can speak for this hypothesis, or against it",
+                        remedy=f"add an arm that is like another one but for {path}, and name that one as its `control`",
+                    ),
                 )
 
 
@@ -107,30 +122,36 @@ def _alone(experiment: Experiment, one: str, other: str, arms: Arms) -> tuple[st
     return paths if len(paths) == 1 and len(differences(arms[one], arms[other])) == 1 else ()
 
 
-def _mechanisms(experiment: Experiment) -> Iterator[Diagnostic]:
+def _mechanisms(experiment: Experiment) -> Iterator[Objection]:
     for name, hypothesis in experiment.hypotheses.items():
         working = [arm for arm, has in experiment.arms.items() if hypothesis.mechanism in has.still]
         if hypothesis.mechanism and working:
-            yield Diagnostic(
-                "mechanism-still-there",
-                Level.WARNING,
-                f"{hypothesis.mechanism} is at work in arm {', '.join(working)} too, where hypothesis {name} expects none",
-                effect="a failure there does not speak against this hypothesis",
-                remedy=f"add an arm without {hypothesis.mechanism}, or narrow the hypothesis",
+            yield (
+                ("hypotheses", name),
+                Diagnostic(
+                    "mechanism-still-there",
+                    Level.WARNING,
+                    f"{hypothesis.mechanism} is at work in arm {', '.join(working)} too, where hypothesis {name} expects none",
+                    effect="a failure there does not speak against this hypothesis",
+                    remedy=f"add an arm without {hypothesis.mechanism}, or narrow the hypothesis",
+                ),
             )
 
 
-def _silent_arms(experiment: Experiment, rules: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+def _silent_arms(experiment: Experiment, rules: Mapping[str, Sequence[str]]) -> Iterator[Objection]:
     for name in experiment.arms:
         for rule in rules.get(name, ()):
             if rule in _PROVES_NOTHING:
-                yield Diagnostic(
-                    "arm-cannot-answer",
-                    Level.WARNING,
-                    f"arm {name}: {_PROVES_NOTHING[rule]}",
-                    effect="its outcome says nothing about the question",
-                    evidence=(f"rule {rule}: dsv4deploy explain {rule}",),
-                    remedy="switch the decode graphs on in it, or drop it",
+                yield (
+                    ("arms", name),
+                    Diagnostic(
+                        "arm-cannot-answer",
+                        Level.WARNING,
+                        f"arm {name}: {_PROVES_NOTHING[rule]}",
+                        effect="its outcome says nothing about the question",
+                        evidence=(f"rule {rule}: dsv4deploy explain {rule}",),
+                        remedy="switch the decode graphs on in it, or drop it",
+                    ),
                 )
 
 

@@ -12,7 +12,8 @@ def opening(
     """The question, where it is asked, what is wrong with it, and the arms with what each changes."""
     lines = [f"{experiment.name}: {experiment.question}", *told]
     for one in objections:
-        lines += [f"{one.level}[{one.rule}]: {one.message}", f"  = effect: {one.effect}", f"  = remedy: {one.remedy}"]
+        lines += [f"{one.level}[{one.rule}]: {one.message}", *([f"  --> {one.place}"] if one.place else [])]
+        lines += [f"  = effect: {one.effect}", f"  = remedy: {one.remedy}"]
     width = max(map(len, experiment.arms))
     for name, arm in experiment.arms.items():
         against = f"against {arm.control}: {differ[name]}" if arm.control else "control"

@@ -59,6 +59,7 @@ def test_the_first_experiment_is_criticised_before_anything_starts(project: Path
     code, out = run(project, "diagnose", "experiment.yaml", "--local", "--check")
     assert code == 1
     assert "warning[confound]: arm kernel-off differs from its control kernel-on in 2 variables" in out
+    assert "--> experiment.yaml:21:5" in out
     assert "hypothesis stack blames compile.torch_compile, and no two arms differ in it alone" in out
     assert "autotune is at work in arm kernel-off too" in out
     assert not (project / ".dsv4deploy/trials").exists()
@@ -73,7 +74,7 @@ def small(project: Path, arms: str, decide: str, *more: str) -> Path:
 
 
 def test_an_arm_that_compiles_nothing_is_named_before_anything_starts(project: Path) -> None:
-    arms = "{a: {}, b: {control: a, changes: {compile.torch_compile: true, cuda_graph.enabled: false}}}"
+    arms = "{a: {}, b: {control: a, changes: {compile.torch_compile: true, cuda_graph.decode.enabled: false}}}"
     small(project, arms, "{when: {a: ready, b: ready}, verdict: fine}")
     code, out = run(project, "diagnose", "small.yaml", "--local", "--check")
     assert code == 1
@@ -103,6 +104,21 @@ def test_an_arm_counts_once_it_is_far_enough_and_one_that_fails_a_health_check_h
     assert "far: reached after" in out
     assert "/nowhere answered 404" in out
     assert "verdict: decided: it is sick" in out
+    assert nothing_left(project)
+
+
+def test_a_server_that_is_slower_than_asked_for_has_failed_with_what_was_measured(project: Path) -> None:
+    profile = (EXAMPLES / "dsv4-flash-nvfp4-tp4/profile.yaml").read_text().partition("variants:")[0]
+    (project / "good.yaml").write_text(profile)
+    (project / "bad.yaml").write_text(profile + "env: {OMP_NUM_THREADS: 8}\n")
+    words = ("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--local", "--below", "1e12")
+    code, out = run(project, *words)
+    assert code == 1, out
+    assert "the good side is not good: check-failed" in out
+    (record,) = (project / ".dsv4deploy/trials").glob("*.yaml")
+    kept = yaml.safe_load(record.read_text())
+    assert "below 1e+12" in kept["trial"]["root"]
+    assert kept["figures"]["runs"] >= 3
     assert nothing_left(project)
 
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import toys
+
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 DOCUMENT = {
     "schema": "probe/1",
@@ -72,6 +74,34 @@ def test_a_python_without_torch_is_named() -> None:
     code, out = run("all-reduce", "--python", sys.executable)
     assert code == 3
     assert "has no torch" in out
+
+
+def test_a_node_without_a_card_is_told_in_one_line(tmp_path: Path) -> None:
+    unknown = [{"name": name, "outcome": "unknown", "because": "needs a GPU", "seconds": 0} for name in ("pool", "b")]
+    stack: dict[str, object] = {"torch": "2.13.0+cpu", "triton": None, "cuda": None, "gpus": []}
+    (tmp_path / "answers.json").write_text(json.dumps({**DOCUMENT, "stack": stack, "results": unknown}))
+    code, out = run("--from", str(tmp_path / "answers.json"))
+    assert code == 3
+    assert "no GPU: this torch is built without CUDA, so none of 2 probes could ask its question" in out
+    assert "needs a GPU" not in out
+
+
+def test_a_profile_brings_python_pool_and_patched_kernels(tmp_path: Path) -> None:
+    engine = toys.venv(tmp_path / "venv", toys.wheel(tmp_path))
+    folder = toys.overlay(tmp_path, more="trial: {file: trial.py}\n")
+    (folder / "trial.py").write_text("def trial():\n    return None, None\n")
+    profile = toys.profile(tmp_path, engine, "mma")
+    code, out = run("--profile", str(profile))
+    assert code == 3
+    assert "the pool is not predicted: needs" in out
+    assert f"{engine}/bin/python cannot run the probes: {engine}/bin/python has no torch" in out
+
+
+def test_a_profile_that_cannot_be_read_is_told_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "profile.yaml").write_text("name: x\nengin: {}\n")
+    code, out = run("--profile", str(tmp_path / "profile.yaml"))
+    assert code == 1
+    assert "did you mean engine?" in out
 
 
 def test_a_file_that_is_no_answer_is_refused(tmp_path: Path) -> None:

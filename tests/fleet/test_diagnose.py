@@ -21,11 +21,20 @@ arms:
   plain: {}
   switched: {control: plain, changes: {env.DSV4_REHEARSAL_FAIL: FAILURE}}
 checks: [endpoints]
-deadline_s: 60
+deadline_s: 600
 port: 31000
 decide:
   - {when: {plain: ready, switched: failed}, verdict: the switch breaks it, supports: switch, matters: [env.DSV4_REHEARSAL_FAIL]}
   - {when: {plain: ready, switched: ready}, verdict: the switch breaks nothing}
+"""
+ALONE = """
+name: which
+question: Does it start like this?
+profile: profile.yaml
+arms: {switched: {changes: {env.DSV4_REHEARSAL_FAIL: FAILURE}}}
+deadline_s: 600
+port: 31000
+decide: [{when: {switched: failed}, verdict: it does not}]
 """
 ARMS = ("which-plain", "which-switched")
 STARTED_S = 300  # a guard against waiting for ever; nothing is measured by it
@@ -85,16 +94,17 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
 
 
 def test_a_controller_that_was_killed_leaves_a_node_that_the_next_run_brings_back(ground: Ground) -> None:
-    prepare(ground, "hung")
+    ground.write(profile("flash", PORT))
+    ground.write(ALONE.replace("FAILURE", "hung"), "experiment.yaml")
     ground.apply("--limit", "gpu01")
     before = ground.release()
     running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
     ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
     ground.kill(running)
-    prepare(ground)
+    # The first arm now wants the port that the one that was left holds.
+    ground.write(EXPERIMENT.replace("FAILURE", "oom-load"), "experiment.yaml")
     code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
     assert code == 0, out
-    assert "done before" in out
     assert "gpu01: flash is started again" in out
     ground.serves(before)
     nothing_left(ground)
@@ -120,7 +130,7 @@ def test_arms_run_side_by_side_on_equal_nodes_and_an_arm_that_ends_both_ways_set
 def test_an_arm_that_is_never_ready_is_no_failure_of_the_configuration(ground: Ground) -> None:
     prepare(ground, "slow-load")
     ground.write(
-        (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 60", "deadline_s: 15"), "experiment.yaml"
+        (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 600", "deadline_s: 15"), "experiment.yaml"
     )
     code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
     assert code == 1, out
@@ -148,7 +158,7 @@ def test_probes_travel_to_a_node_and_say_what_its_python_lacks(ground: Ground) -
 @pytest.mark.soak
 def test_a_node_that_is_lost_in_mid_arm_is_asked_again_and_the_service_comes_back(ground: Ground) -> None:
     prepare(ground, "hung")
-    experiment = (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 60", "deadline_s: 40")
+    experiment = (ground.folder / "experiment.yaml").read_text().replace("deadline_s: 600", "deadline_s: 40")
     ground.write(experiment.replace("switched: failed}", "switched: progressing}"), "experiment.yaml")
     ground.apply("--limit", "gpu01")
     before = ground.release()
@@ -161,4 +171,18 @@ def test_a_node_that_is_lost_in_mid_arm_is_asked_again_and_the_service_comes_bac
     assert running.returncode == 0, out
     assert "verdict: decided: the switch breaks it" in out
     ground.serves(before)
+    nothing_left(ground)
+
+
+@pytest.mark.soak
+def test_an_arm_may_run_another_engine_and_that_is_one_variable(ground: Ground) -> None:
+    prepare(ground)
+    older = "{engine.version: 0.5.22, engine.venv: /opt/rehearsal-0.5.22}"
+    experiment = EXPERIMENT.replace("{env.DSV4_REHEARSAL_FAIL: FAILURE}", older)
+    ground.write(experiment.replace("env.DSV4_REHEARSAL_FAIL", "engine"), "experiment.yaml")
+    code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
+    assert code == 0, out
+    assert "confound" not in out
+    assert "switched  against plain: engine\n" in out
+    assert "verdict: decided: the switch breaks nothing" in out
     nothing_left(ground)

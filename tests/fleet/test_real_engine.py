@@ -171,7 +171,9 @@ def test_an_experiment_on_the_real_engine_comes_to_its_verdict_mark_and_rule(gro
     rule = yaml.safe_load((ground.folder / ".dsv4deploy/drafts/context.yaml").read_text())
     assert rule["when"] == [{"setting": "context_length", "is": 999999}]
     assert rule["evidence"][0]["grade"] == "reproduced"
-    assert yaml.safe_load(mark.read_text())["core"]["engine_version"] == "0.5.23"
+    found = yaml.safe_load(mark.read_text())
+    assert found["core"]["engine_version"] == "0.5.23"
+    assert "torch" in found["sightings"][0]["host"]
     assert ground.shell("pgrep -f '[s]glang' | wc -l; ss -Hltn 'sport = :31000' | wc -l") == "0\n0"
 
 
@@ -181,7 +183,7 @@ def test_a_bisection_on_the_real_engine_finds_the_setting_that_it_refuses(ground
     bad = PROFILE.replace(
         "context-length: 512, max-total-tokens: 4096", "context-length: 999999, max-total-tokens: 2048"
     )
-    ground.write(bad.replace("env: {", "env: {OMP_NUM_THREADS: 1, ") + "cuda_graph: {enabled: false}\n", "bad.yaml")
+    ground.write(bad.replace("env: {", "env: {OMP_NUM_THREADS: 1, ") + "memory: {fraction_static: 0.5}\n", "bad.yaml")
     out = to_its_end(ground, "bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--limit", "gpu01")
     assert "culprit: args.context-length=999999" in out
     assert "context-too-long, found in" in out
