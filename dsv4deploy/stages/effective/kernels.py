@@ -31,18 +31,18 @@ def attention(ask: Ask) -> Decided | None:
         return Decided(renamed, f"{written} is an old name of it") if renamed else None
     if kind is None:
         raise Missing("model.model_type")
-    if ask("written:enable_deterministic_inference"):
-        return _deterministic(ask, kind)
-    return _DEFAULT_ATTENTION[kind](ask)
+    return _deterministic(ask, kind) or _DEFAULT_ATTENTION[kind](ask)
 
 
-def _deterministic(ask: Ask, kind: str) -> Decided:
-    """Only some backends give the same tokens each time, and SGLang picks one of them first."""
-    if ask("fact:arch") not in SM100 | SM120:
-        return Decided("fa3", "deterministic inference on any card before Blackwell")
-    if kind in {"mla", "dsa"}:
-        return Decided("triton", "deterministic inference of DeepSeek types on Blackwell")
-    return Decided("flashinfer", "deterministic inference on Blackwell")
+def _deterministic(ask: Ask, kind: str) -> Decided | None:
+    """Only some backends give the same tokens each time; models with a backend of their own keep that, or are refused."""
+    arch = ask("fact:arch")
+    own = kind == "dsa" or ask("trait:family") == "gpt-oss" or (kind == "mla" and arch in SM100)
+    if own or not ask("written:enable_deterministic_inference") or not since(ask, "0.5.13"):
+        return None
+    if arch not in SM100 | SM120:
+        return Decided("fa3", "deterministic inference on any card before Blackwell", Basis.OBSERVED)
+    return Decided("triton" if kind == "mla" else "flashinfer", "deterministic inference on Blackwell", Basis.OBSERVED)
 
 
 def _dsa(_: Ask) -> Decided:
@@ -82,6 +82,8 @@ def _drafts_serially(ask: Ask) -> bool:
 
 def _keeps_states_apart(ask: Ask) -> bool:
     """Whether a recurrent state needs no page of one token: then such a model takes what every other does."""
+    if not since(ask, "0.5.13"):
+        return False
     drafts = ask("written:speculative_eagle_topk") is not None
     return bool(drafts or ask("written:disable_radix_cache") or ask("written:mamba_scheduler_strategy"))
 
@@ -155,6 +157,7 @@ MOE_ON_SM120: Final = (
     ("mxfp4", False, "0.5.17", "flashinfer_mxfp4", "gpt-oss on sm_120 since 0.5.17"),
     ("mxfp4", False, "0.5.14", "marlin", "gpt-oss on sm_120 in 0.5.14 to 0.5.16"),
     ("mxfp4", False, "0.5.10", "triton_kernel", "gpt-oss on sm_120 in 0.5.10 to 0.5.13"),
+    ("mxfp4", False, "0.5.9", "flashinfer_mxfp4", "gpt-oss in 0.5.9, which takes every Blackwell card for sm_100"),
 )
 
 
@@ -208,7 +211,9 @@ def _dsa_kernel(ask: Ask, phase: str) -> Decided | None:
         return None
     blackwell = ask("fact:arch") in SM100 | SM120
     if ask("setting:kv_cache_dtype") == "fp8_e4m3":
-        return _dsa_fp8(ask, phase) if blackwell else Decided("flashmla_kv", "an FP8 cache on Hopper", Basis.INFERRED)
+        if blackwell or (phase == "prefill" and not since(ask, "0.5.10")):
+            return _dsa_fp8(ask, phase)
+        return Decided("flashmla_kv", "an FP8 cache on Hopper", Basis.OBSERVED)
     if phase == "prefill":
         return Decided("flashmla_sparse", "a BF16 cache")
     return Decided("trtllm" if blackwell else "fa3", "a BF16 cache")

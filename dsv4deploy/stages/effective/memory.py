@@ -51,8 +51,8 @@ def page_size(ask: Ask) -> Decided | None:
     kind = known(ask, "trait:attention")
     if kind == "dsv4":
         return Decided(DSV4_PAGE, "DeepSeek-V4 forces it, whatever is written", Basis.OBSERVED)
-    if kind == "dsa" and ask("setting:attention_backend") == "dsa":
-        return Decided(64, "sparse attention forces it on CUDA", Basis.READ)
+    if kind == "dsa":
+        return Decided(64, "a model with sparse attention forces it on CUDA, whatever backend runs", Basis.OBSERVED)
     written = ask("written:page_size")
     backend = known(ask, "setting:attention_backend")
     if backend == "triton" and ask("trait:family") in HYBRIDS and ask("fact:arch") in SM100 and since(ask, "0.5.17"):

@@ -158,6 +158,73 @@ def test_attention_sinks_of_gpt_oss_decide_its_attention(arch: str, expected: st
     assert value("attention_backend", "0.5.17", facts=facts, **large) == expected
 
 
+@pytest.mark.parametrize(
+    ("arch", "kind", "weights", "version", "expected"),
+    [
+        ("sm_100", "qwen3_moe", "fp8", "0.5.17", "flashinfer_trtllm"),
+        ("sm_100", "qwen3_5_moe", "modelopt_fp4", "0.5.23", "flashinfer_trtllm"),
+        ("sm_100", "kimi_k25", "modelopt_fp4", "0.5.9", "flashinfer_trtllm"),
+        ("sm_100", "kimi_k25", "compressed-tensors", "0.5.9", "auto"),
+        ("sm_100", "minimax_m2", "modelopt_fp4", "0.5.17", "auto"),
+        ("sm_100", "minimax_m2", "modelopt_fp4", "0.5.20", "flashinfer_trtllm_routed"),
+        ("sm_103", "gpt_oss", "mxfp4", "0.5.23", "flashinfer_mxfp4"),
+        ("sm_90", "gpt_oss", "mxfp4", "0.5.23", "triton_kernel"),
+        ("sm_120", "gpt_oss", "mxfp4", "0.5.9", "flashinfer_mxfp4"),
+        ("sm_90", "qwen3_moe", "fp8", "0.5.23", "auto"),
+    ],
+)
+def test_moe_runners_of_other_models_and_cards(arch: str, kind: str, weights: str, version: str, expected: str) -> None:
+    facts = {"arch": arch, "model": {"model_type": kind, "quant_method": weights}}
+    assert value("moe_runner_backend", version, facts=facts) == expected
+
+
+def test_experts_in_parallel_change_who_runs_them() -> None:
+    oss = {"arch": "sm_90", "model": {"model_type": "gpt_oss", "quant_method": "mxfp4"}}
+    assert value("moe_runner_backend", "0.5.23", facts=oss, ep_size=4) == "auto"
+    qwen = {"arch": "sm_100", "model": {"model_type": "qwen3_moe", "quant_method": "fp8"}}
+    assert value("moe_runner_backend", "0.5.23", facts=qwen, moe_a2a_backend="deepep") == "auto"
+
+
+@pytest.mark.parametrize(
+    ("arch", "kind", "version", "expected"),
+    [
+        ("sm_89", "qwen3", "0.5.17", "fa3"),
+        ("sm_89", "qwen3", "0.5.9", "flashinfer"),
+        ("sm_100", "qwen3", "0.5.17", "flashinfer"),
+        ("sm_120", "deepseek_v3", "0.5.17", "triton"),
+        ("sm_89", "deepseek_v3", "0.5.17", "fa3"),
+        ("sm_100", "deepseek_v3", "0.5.17", "trtllm_mla"),
+        ("sm_120", "gpt_oss", "0.5.17", "triton"),
+        ("sm_120", "glm_moe_dsa", "0.5.17", "dsa"),
+    ],
+)
+def test_deterministic_inference_has_attention_of_its_own(arch: str, kind: str, version: str, expected: str) -> None:
+    facts = {"arch": arch, "model": {"model_type": kind}}
+    assert value("attention_backend", version, facts=facts, enable_deterministic_inference=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "attention", "page"),
+    [
+        ({}, "triton", 1),
+        ({"disable_radix_cache": True}, "trtllm_mha", 64),
+        ({**EAGLE, "speculative_eagle_topk": 1}, "trtllm_mha", 64),
+        ({**EAGLE, "speculative_eagle_topk": 1, "page_size": 64}, "triton", 1),
+    ],
+)
+def test_a_recurrent_state_decides_attention_and_page_on_sm_100(
+    written: dict[str, Any], attention: str, page: int
+) -> None:
+    facts = {"arch": "sm_100", "model": {"model_type": "qwen3_next"}}
+    assert value("attention_backend", "0.5.20", facts=facts, **written) == attention
+    assert value("page_size", "0.5.20", facts=facts, **written) == page
+
+
+def test_the_page_of_sparse_attention_holds_under_any_backend() -> None:
+    facts = {"arch": "sm_90", "model": {"model_type": "glm_moe_dsa"}}
+    assert value("page_size", "0.5.17", facts=facts, attention_backend="fa3") == 64
+
+
 def test_deepseek_v4_overrides_attention_page_and_cache() -> None:
     outcomes = settled(facts={"model": DSV4}, attention_backend="triton", page_size=64).settings
     assert [outcomes[dest].value for dest in ("attention_backend", "page_size", "kv_cache_dtype")] == [
