@@ -25,6 +25,7 @@ from dsv4deploy.stages.assign import Host
 
 # Without these a connection to a node that vanished hangs for minutes, whatever Ansible's own timeout says.
 _ALIVE = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+_QUESTION = r"^BECOME password.*:\s*?$"
 # How long it may take until an interrupt is heard.
 _ATTENTION_S = 1
 _GROUPS_ALWAYS = {"all", "ungrouped"}
@@ -66,7 +67,7 @@ def hosts(options: Options) -> tuple[Host, ...]:
             )
     words = [_program("ansible-inventory"), "--list", *_named(options)]
     words += ["--limit", options.limit] if options.limit else []
-    with _handed_over("--vault-password-file", options.vault_password) as vault:
+    with _handed_over(options.vault_password) as vault:
         words += [*_of_vault(options.extra), *vault]
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=_environment(options))
     # Ansible warns of an inventory that no plugin can read, and goes on with none.
@@ -111,18 +112,19 @@ def play(
     with tempfile.TemporaryDirectory(prefix="dsv4deploy-") as private, as_file(shipped("playbooks")) as playbooks:
         own, tool = Path(private, "nodes.json"), Path(private, "node.pyz")
         tool.write_bytes(build())
+        # Where this file is already, ansible-runner does not write down the passwords that it is given.
+        Path(private, "env").mkdir()
+        Path(private, "env/passwords").write_text("{}")
         own.write_text(json.dumps({"all": {"hosts": {node: dict(by_node.get(node, {})) for node in nodes}}}))
-        with (
-            _handed_over("--become-password-file", options.become_password) as become,
-            _handed_over("--vault-password-file", options.vault_password) as vault,
-        ):
+        with _handed_over(options.vault_password) as vault:
             result = ansible_runner.run(
                 private_data_dir=private,
                 project_dir=str(playbooks),
                 playbook=f"{name}.yml",
                 inventory=[*_absolute(options), str(own)],
                 extravars={"dsv4_hosts": list(nodes), "dsv4_tool": str(tool), **variables},
-                cmdline=shlex.join([*_become(options), *become, *vault, *options.extra]) or None,
+                cmdline=shlex.join([*_become(options), *vault, *options.extra]) or None,
+                passwords={_QUESTION: options.become_password} if options.become_password else None,
                 forks=options.forks,
                 quiet=not options.show,
                 event_handler=hear,
@@ -181,7 +183,9 @@ def _absolute(options: Options) -> list[str]:
 
 
 def _become(options: Options) -> list[str]:
-    return ["--become"] if options.become else []
+    # Ansible reads this password from no file that is only in memory, so that it is answered when it asks.
+    asking = ["--ask-become-pass"] if options.become_password else []
+    return ["--become", *asking] if options.become else []
 
 
 def _of_vault(words: Sequence[str]) -> list[str]:
@@ -191,8 +195,8 @@ def _of_vault(words: Sequence[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _handed_over(option: str, password: str | None) -> Iterator[list[str]]:
-    """The words that hand a password over in memory, so that it stands in no file, argument or environment."""
+def _handed_over(password: str | None) -> Iterator[list[str]]:
+    """The words that hand the vault's password over in memory, so that it stands in no file, argument or environment."""
     if password is None:
         yield []
         return
@@ -200,7 +204,7 @@ def _handed_over(option: str, password: str | None) -> Iterator[list[str]]:
     try:
         os.fchmod(handle, 0o400)  # Ansible would run a password file that can be executed
         os.write(handle, password.encode())
-        yield [option, f"/proc/{os.getpid()}/fd/{handle}"]
+        yield ["--vault-password-file", f"/proc/{os.getpid()}/fd/{handle}"]
     finally:
         os.close(handle)
 
