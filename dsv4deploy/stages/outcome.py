@@ -84,7 +84,7 @@ def _left(by_verb: Mapping[str, Event]) -> str:
     """What a node that was lost does now, as far as anybody here can know."""
     if "switch" in by_verb or "rollback" in by_verb:
         return "it goes back by itself unless it is applied again"
-    return "if its new release was started already, it goes back by itself unless it is applied again"
+    return "if its new release was started and was not ready at once, it goes back by itself unless it is applied again"
 
 
 def _restored(step: Step, own: Sequence[Event], restored: Event) -> Outcome:

@@ -58,8 +58,8 @@ class Ground:
 
     here = "/opt/dsv4deploy/flash"
     _clean = _CLEAN
-    _parts = "opt/dsv4deploy etc/systemd/system/flash.service"
-    _again = "systemctl daemon-reload && systemctl enable -q --now flash"
+    _parts = "opt/dsv4deploy etc/systemd/system/flash.service etc/systemd/system/dsv4deploy-watch-flash.service"
+    _again = "systemctl daemon-reload && systemctl enable -q dsv4deploy-watch-flash && systemctl enable -q --now flash"
 
     def __init__(self, fleet: Fleet, folder: Path) -> None:
         self.fleet = fleet

@@ -28,7 +28,12 @@ LOST = Event("gpu01", "dsv4_node", Kind.UNREACHABLE, {"msg": "timed out"})
         ([STAGED, SWITCHED, event("wait", state="ready", seconds=5.0)], End.APPLIED, Exit.FINE, ""),
         ([], End.UNTOUCHED, Exit.FINE, "earlier batch"),
         ([event("stage", Kind.FAILED, msg="port 1 is taken")], End.FAILED, Exit.APPLY_FAILED, "port 1 is taken"),
-        ([LOST], End.LOST, Exit.APPLY_FAILED, "timed out; if its new release was started already, it goes back"),
+        (
+            [LOST],
+            End.LOST,
+            Exit.APPLY_FAILED,
+            "timed out; if its new release was started and was not ready at once, it goes back",
+        ),
         ([STAGED, SWITCHED, LOST], End.LOST, Exit.APPLY_FAILED, "goes back by itself"),
         (
             [STAGED, SWITCHED, FAILED, RESTORED, event("wait", state="ready")],
