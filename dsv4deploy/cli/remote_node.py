@@ -41,7 +41,7 @@ class RemoteNode:
         end = time.monotonic() + _PATIENCE_S
         while True:
             event = self._asked(verb, deployment, more)
-            if event is not None and event.kind is Kind.OK:
+            if event is not None and event.kind in {Kind.OK, Kind.RETRY}:  # a start that still goes on is an answer
                 return event.answer
             lost = event is None or event.kind is Kind.UNREACHABLE
             if not lost or time.monotonic() > end:
@@ -67,7 +67,7 @@ class RemoteNode:
             "arm", self.options, nodes=[self.name], variables=variables, by_node={}, tell=heard.append
         )
         fleet.begun(played)
-        return next((one for one in reversed(heard) if one.kind is not Kind.RETRY), None)
+        return heard[-1] if heard else None
 
 
 def surveyed(options: ansible.Options, nodes: Sequence[RemoteNode], bundle: Bundle) -> dict[str, Observation | str]:

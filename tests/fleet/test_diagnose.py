@@ -82,7 +82,7 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
     running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
     ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
     os.kill(running.pid, signal.SIGINT)
-    out, _ = running.communicate(timeout=120)
+    out, _ = running.communicate(timeout=STARTED_S)
     assert running.returncode == 130, out
     ground.serves(before)
     nothing_left(ground)

@@ -166,7 +166,7 @@ def test_an_experiment_on_the_real_engine_comes_to_its_verdict_mark_and_rule(gro
     ground.write(EXPERIMENT, "experiment.yaml")
     out = to_its_end(ground, "diagnose", "experiment.yaml", "--limit", "gpu01")
     assert "verdict: decided: the engine refuses it" in out
-    assert "max_position_embeddings" in out
+    assert "greater than the derived context_length" in out
     (mark,) = (ground.folder / "marks").glob("context-too-long-flash-*.yaml")
     rule = yaml.safe_load((ground.folder / ".dsv4deploy/drafts/context.yaml").read_text())
     assert rule["when"] == [{"setting": "context_length", "is": 999999}]
