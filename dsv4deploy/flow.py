@@ -204,6 +204,13 @@ class _Start(NamedTuple):
     asked: Asked
     written: Mapping[str, Leaf]
 
+    @property
+    def fork(self) -> bool:
+        """Whether the engine is a build whose own catalogue is not at hand; a patch of ours adds no flag."""
+        launch = self.lowered.launch
+        of_a_fork = launch.build or (self.facts.engine_patched and not launch.patches)
+        return bool(of_a_fork) and "engine.catalogue" not in self.written
+
 
 def _patched(texts: Folders, path: str, profile: Profile, merged: Merged, facts: Facts) -> Patched:
     if not profile.kernels.patches:
@@ -258,18 +265,21 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
     )
     told = (
         *start.asked.told,
-        *_of_words(start.lowered, catalogue, history),
+        *_of_words(start.lowered, catalogue, history, fork=start.fork),
         *report.diagnostics,
     )
     return settled, replace(report, diagnostics=told), memory
 
 
-def _of_words(lowered: Lowered, catalogue: Catalogue, history: History) -> tuple[Diagnostic, ...]:
-    """What is wrong with the flags and variables by themselves, whatever they do together."""
+def _of_words(lowered: Lowered, catalogue: Catalogue, history: History, *, fork: bool) -> tuple[Diagnostic, ...]:
+    """What is wrong with the flags and variables by themselves, whatever they do together.
+
+    `fork`: the engine is a build whose own catalogue is not at hand.
+    """
     launch = lowered.launch
     return (
         *lowered.diagnostics,
-        *flag_diagnostics(lowered.errors, catalogue, history),
+        *flag_diagnostics(lowered.errors, catalogue, history, fork=fork),
         *setting_diagnostics(launch, catalogue),
         *variable_diagnostics(launch.environment.values(), catalogue, history, launch.provided, stock=not launch.build),
     )
@@ -286,7 +296,8 @@ def _also_wrong(catalogues: Catalogues, merged: Merged, path: str) -> tuple[Diag
         return refused.diagnostics
     except Trouble:
         return ()  # told when the rest is right
-    return _of_words(lower(profile, merged, catalogue, catalogues.history), catalogue, catalogues.history)
+    lowered = lower(profile, merged, catalogue, catalogues.history)
+    return _of_words(lowered, catalogue, catalogues.history, fork=bool(profile.engine.build))
 
 
 def _catalogue(catalogues: Catalogues, profile: Profile, merged: Merged, path: str) -> Catalogue:

@@ -61,7 +61,9 @@ def _told(error: ArgvError, place: Place | None, catalogue: Catalogue, history: 
         told = _diagnostic(error)
     parser = f"enforced: the argument parser of SGLang {catalogue.version}"
     told = replace(told, place=place, effect=told.effect or DOES_NOT_START, evidence=(parser, *told.evidence))
-    return replace(told, level=Level.NOTE) if fork and told.rule == "fork-flag" else told
+    if fork and told.rule == "fork-flag":
+        return replace(told, level=Level.NOTE, effect="only the fork that has it starts with it; the release ends")
+    return told
 
 
 def other_version(word: str, life: Life, catalogue: Catalogue, history: History) -> Diagnostic:

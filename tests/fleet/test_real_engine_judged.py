@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bed_host import sh
+from belongings import free_port
 from recorded import COMPILED
-from testbed import sh
 
 from dsv4deploy.node import procs
 from dsv4deploy.node.follow import run
@@ -22,12 +23,6 @@ pytestmark = pytest.mark.fleet
 
 LIMIT_S = 600
 Started = Callable[..., dict[str, Any]]
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
