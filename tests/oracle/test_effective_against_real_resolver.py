@@ -169,10 +169,9 @@ def differs(dest: str, own: Any, real: Any) -> bool:
 
 def _param(row: tuple[str, int, int]) -> Any:
     version, sm, number = row
-    kind, _, line = QUESTIONS[number]
     mark = pytest.mark.oracle if row in IN_CI else pytest.mark.soak
     return pytest.param(
-        version, sm, *QUESTIONS[number], marks=mark, id=f"{version} sm_{sm} {kind} {number} {line[:40]}"
+        version, sm, QUESTIONS[number], marks=mark, id=f"{version}-{sm}-{QUESTIONS[number][0]}-{number}"
     )
 
 

@@ -36,9 +36,10 @@ def attention(ask: Ask) -> Decided | None:
 
 def _deterministic(ask: Ask, kind: str) -> Decided | None:
     """Only some backends give the same tokens each time; models with a backend of their own keep that, or are refused."""
+    if not ask("written:enable_deterministic_inference") or not since(ask, "0.5.13"):
+        return None
     arch = ask("fact:arch")
-    own = kind == "dsa" or ask("trait:family") == "gpt-oss" or (kind == "mla" and arch in SM100)
-    if own or not ask("written:enable_deterministic_inference") or not since(ask, "0.5.13"):
+    if kind == "dsa" or ask("trait:family") == "gpt-oss" or (kind == "mla" and arch in SM100):
         return None
     if arch not in SM100 | SM120:
         return Decided("fa3", "deterministic inference on any card before Blackwell", Basis.OBSERVED)
@@ -103,7 +104,8 @@ def moe_runner(ask: Ask) -> Decided | None:
         return None
     weights = ask("trait:weights")
     arch = ask("fact:arch")
-    if weights == "fp8" and ask("trait:attention") == "dsv4" and known(ask, "fact:model.experts_dtype") is None:
+    v4 = known(ask, "trait:attention") == "dsv4"
+    if weights == "fp8" and v4 and known(ask, "fact:model.experts_dtype") is None:
         # Its published FP8 checkpoints differ in just this: the experts are MXFP4 or FP8.
         raise Missing("model.experts_dtype")
     chosen = _moe_of_dsv4(ask, weights) if weights in {"hybrid-nvfp4", "mxfp4-experts"} else None
