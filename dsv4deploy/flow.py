@@ -263,11 +263,10 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
         today=knowledge.today,
         beside=[told for told in memory.diagnostics if told.level is not Level.NOTE],
     )
-    told = (
-        *start.asked.told,
-        *_of_words(start.lowered, catalogue, history, fork=start.fork),
-        *report.diagnostics,
-    )
+    words = _of_words(start.lowered, catalogue, history, fork=start.fork)
+    # What a rule says of a variable that nobody reads is said already.
+    unread = {one.place for one in words if one.rule == TOGGLE_NOT_READ and one.place}
+    told = (*start.asked.told, *words, *(one for one in report.diagnostics if one.place not in unread))
     return settled, replace(report, diagnostics=told), memory
 
 

@@ -38,7 +38,7 @@ def offered(line: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ("dsv4deploy re", ["rehearse", "render", "restart"]),
+        ("dsv4deploy re", ["rehearse", "render", "report", "restart"]),
         ("dsv4deploy validate p.yaml --fa", ["--facts"]),
         ("dsv4deploy validate p.yaml --format ", ["json", "text"]),
         ("dsv4deploy flags ex", ["extract"]),

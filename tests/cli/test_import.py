@@ -71,8 +71,12 @@ def test_what_is_written_can_be_validated(file: Path, tmp_path: Path, capsys: py
     assert run(["import", str(file), "--engine", "0.5.21", "-o", str(output)]) == 0
     assert capsys.readouterr().out == f"{output}: 12 values, 5 not carried over (listed at its end)\n"
     assert run(["validate", str(output), "--format", "json"]) == 1
-    (told,) = (one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["level"] == "error")
-    assert told["names"] == ["--gpu-memory-utilization"]
+    told = {
+        one["rule"]: one["names"]
+        for one in json.loads(capsys.readouterr().out)["diagnostics"]
+        if one["level"] == "error"
+    }
+    assert told == {"foreign-flag": ["--gpu-memory-utilization"], "toggle-not-read": ["SGLANG_SM120_MMA_FLASHMLA"]}
     assert run(["import", str(file), "--engine", "0.5.21", "-o", str(output)]) == 2
     assert "exists" in capsys.readouterr().err
 
