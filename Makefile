@@ -20,7 +20,7 @@ $(READY): pyproject.toml
 
 test: $(READY) ## Run the tests; with FLEET=1, as root on Debian, those on real systemd nodes too
 	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not fleet and not soak and not gpu" $(ARGS)
-	@$(if $(FLEET),$(VENV)/bin/python -m pytest -m "fleet and not soak" $(ARGS))
+	@$(if $(FLEET),$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "fleet and not soak" $(ARGS))
 
 lint: $(READY) ## Check format, lint and types
 	@$(VENV)/bin/ruff format --check .

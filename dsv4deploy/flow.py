@@ -107,10 +107,15 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Looked(Seen):
-    """One profile, looked at from all sides."""
+    """One profile, looked at from all sides.
+
+    Attributes:
+        misread: whether the parser of its engine refuses some of its arguments, so that no start of it can be made.
+    """
 
     profile: Profile
     patches: "tuple[Patch, ...]" = ()
+    misread: bool = False
 
     @property
     def candidate(self) -> "Candidate":
@@ -155,8 +160,9 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}
+    words, misread = lowered.words, bool(lowered.errors)
     looked = Looked(
-        lowered.launch, lowered.words, catalogue, sources, facts, settled, report, memory, profile, laid.patches
+        lowered.launch, words, catalogue, sources, facts, settled, report, memory, profile, laid.patches, misread
     )
     return _remembered(looked, knowledge.marks, asked)
 

@@ -105,24 +105,37 @@ class Search:
         return self.looked[mix]
 
     def launchable(self, mix: Mix) -> bool:
-        """Whether the engine would take such a launch at all, by its own rules."""
-        looked = self.look(mix)
-        return looked is not None and not refused_by_engine(looked.report.diagnostics)
+        """Whether the engine would take such a launch at all, by its own rules; what they say of the bad side is asked."""
+        looked, bad = self.look(mix), self.look(self.whole)
+        if looked is None:
+            return False
+        asked = {one.rule for one in bad.report.diagnostics} if bad else set()
+        return not refused_by_engine([one for one in looked.report.diagnostics if one.rule not in asked])
 
     def _look(self, mix: Mix) -> Looked | None:
         sets, good = self.between.texts(mix), str(self.asked.good)
         try:
             plain = arms.looked_with(self.knowledge, good, Over(sets=sets))
             own = (*sets, *self.ground.over(plain), f"name={self.name}")
-            return arms.looked_with(self.knowledge, good, Over(sets=own, facts=self.survey.facts))
+            looked = arms.looked_with(self.knowledge, good, Over(sets=own, facts=self.survey.facts))
         except Refused:
             return None
+        return None if looked.misread else looked
+
+    def startable(self, mix: Mix) -> Looked:
+        """The same as `look`, for what has to be launched.
+
+        Raises:
+            Trouble: it makes no sense.
+        """
+        looked, side = self.look(mix), self.asked.bad if mix else self.asked.good
+        if looked is None:
+            raise Trouble(f"{side} cannot be launched as it is written", f"dsv4deploy validate {side}", Exit.FOUND)
+        return looked
 
     def launch(self, mix: Mix) -> Trial:
         """Launch a mix, or take the next trial of it that was made before."""
-        looked = self.look(mix)
-        if looked is None:
-            raise Trouble(f"{'good' if not mix else 'bad'} profile cannot be launched", "dsv4deploy validate it first")
+        looked = self.startable(mix)
         key, done = launching.key(looked, self.asked.goal), self.made.setdefault(mix, [])
         before = [one for one in trials.kept(self.asked.project, self.name) if one.key == key]
         if len(before) > len(done):
@@ -164,9 +177,12 @@ def run(asked: Asked, *, as_json: bool) -> int:
 def _opening(search: Search) -> None:
     if not search.whole:
         raise Trouble("the two profiles do not differ in anything that could matter", code=Exit.USAGE)
-    search.say(f"{len(search.whole)} settings differ: {', '.join(search.between.names)}\n")
+    count = len(search.whole)
+    search.say(f"{count} {'setting differs' if count == 1 else 'settings differ'}: {', '.join(search.between.names)}\n")
     told = search.survey.told if len(search.survey.nodes) == 1 else (f"on {search.node.name}",)
     search.say("".join(f"{line}\n" for line in told))
+    for mix in (Mix(), search.whole):
+        search.startable(mix)
 
 
 def _service(search: Search) -> str:

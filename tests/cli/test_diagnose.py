@@ -122,6 +122,18 @@ def test_a_server_that_is_slower_than_asked_for_has_failed_with_what_was_measure
     assert nothing_left(project)
 
 
+def test_a_bad_side_whose_arguments_are_no_arguments_is_not_launched_without_them(project: Path) -> None:
+    profile = (EXAMPLES / "dsv4-flash-nvfp4-tp4/profile.yaml").read_text().partition("variants:")[0]
+    (project / "good.yaml").write_text(profile)
+    (project / "bad.yaml").write_text(profile + "args: {schedule-policy: nonsense}\n")
+    code, out = run(project, "bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--local")
+    assert code == 1, out
+    assert "bad.yaml cannot be launched as it is written" in out
+    assert "dsv4deploy validate bad.yaml" in out
+    assert "ready after" not in out
+    assert nothing_left(project)
+
+
 def test_a_profile_that_bisect_cannot_read_is_told_as_validate_tells_it(project: Path) -> None:
     (project / "bad.yaml").write_text("name: flash\nengine: {version: 0.5.21, vnev: /opt}\n")
     code, out = run(project, "bisect", "--good", "bad.yaml", "--bad", "bad.yaml", "--local")

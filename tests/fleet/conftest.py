@@ -1,4 +1,4 @@
-"""One fleet for the whole test run, with the rehearsal engine on every node."""
+"""One fleet for each worker of the test run, with the rehearsal engine on every node."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ def whole_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     engine, older = (tmp_path_factory.mktemp("engine") / name for name in ("rehearsal.pyz", "older.pyz"))
     sh(COMMAND, "rehearse", "pack", engine, "--engine", "0.5.23")
     sh(COMMAND, "rehearse", "pack", older, "--engine", "0.5.22")
-    fleet = Fleet(os.environ.get("DSV4_FLEET", "dsv4"))
+    fleet = Fleet(os.environ.get("DSV4_FLEET", "dsv4") + os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw"))
     try:
         fleet.up(3, disk="256M", files=[(str(engine), "/opt/rehearsal.pyz"), (str(older), "/opt/older.pyz")])
         for node in fleet.nodes.values():
