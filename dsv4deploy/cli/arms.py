@@ -175,10 +175,15 @@ def _on_trial(seen: Mapping[str, Observation | str]) -> dict[str, tuple[str, ...
 
 
 def _unfit(seen: Observation | str, name: str) -> str:
-    """Why a node cannot run an arm; cards and ports of the service that runs there are free once it is stopped."""
+    """Why a node cannot run an arm.
+
+    Cards and ports of the service that runs there are free once it is stopped, and those of a trial once it is swept.
+    """
     if isinstance(seen, str):
         return seen
-    return "; ".join(one.message for one in seen.wanted[name].problems) if name in seen.wanted else ""
+    problems = seen.wanted[name].problems if name in seen.wanted else ()
+    trials = {other for other, one in seen.deployments.items() if one.pending}
+    return "; ".join(one.message for one in problems if one.other not in trials)
 
 
 @dataclass(frozen=True, slots=True)

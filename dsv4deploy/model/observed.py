@@ -15,11 +15,12 @@ class Answer(BaseModel):
 
 
 class Problem(Answer):
-    """One thing that must be put right first."""
+    """One thing that must be put right first; `other` is the deployment of ours that stands in the way, if one does."""
 
     check: str
     message: str
     remedy: str = ""
+    other: str = ""
 
 
 class Drift(Answer):

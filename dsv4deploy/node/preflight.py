@@ -143,7 +143,8 @@ def _neighbours(place: Place, manifest: dict[str, Any], *, running: bool) -> lis
             if both:
                 state = "which runs here" if running else "which is deployed here and does not run now"
                 remedy = f"dsv4deploy stop --name {other.name}, or choose others"
-                found += _problem("neighbours", f"{what} {both[0]} belongs to {other.name} too, {state}", remedy)
+                told = f"{what} {both[0]} belongs to {other.name} too, {state}"
+                found += [{**one, "other": other.name} for one in _problem("neighbours", told, remedy)]
     return found
 
 

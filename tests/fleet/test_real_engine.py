@@ -135,10 +135,14 @@ def test_the_real_engine_is_applied_patched_rolled_back_and_stopped(ground: Grou
 
 
 def test_what_the_real_engine_refuses_is_marked_and_refused_from_then_on(ground: Ground) -> None:
-    too_long = ("--set", "args.context-length=999999")
+    rule = "context-longer-than-the-model"
+    unwaived = ("--set", "args.context-length=999999")
+    too_long = (*unwaived, "--waive", f"{rule}=to be sure")
     one = ("--yes", "--limit", "gpu01")
     ground.apply("--limit", "gpu01")
     before = ground.release()
+    code, out = ground.run("apply", *one, *unwaived)
+    assert (code, f"refuse: {rule}" in out) == (4, True), out
     code, out = ground.run("health", "--limit", "gpu01", "--only", "endpoints", "--only", "server-info")
     assert code == 0, out
     code, out = ground.run("apply", *one, *too_long)
