@@ -144,8 +144,8 @@ class Situation:
         """As written, else the default."""
         if (written := self.written(key)) is not None or key.startswith("env:"):
             return written
-        defaults = self.catalogue.defaults if self.catalogue else DEFAULTS
-        return defaults.get(key, DEFAULTS.get(key))
+        found = self.catalogue.defaults.get(key) if self.catalogue else None
+        return DEFAULTS.get(key) if found is None else found  # the flags of a fork may come without what they default to
 
     def _setting(self, dest: str) -> Json:
         return self._value(NEWEST_NAME.get(dest, dest))
