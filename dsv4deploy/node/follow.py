@@ -18,6 +18,7 @@ from dsv4deploy.node.tail import FileTail, JournalTail, kernel_lines
 
 _POLL_S = 0.2
 _LOOK_S = 2.0
+_COLLECTED_S = 5.0
 _SHARE = 0.03  # of a core, for looks: a node may have thousands of processes
 # /health itself takes a second when all is well and gives up after 20; a request that we abandon stays in the scheduler.
 _HEALTH_TIMEOUT_S = 30.0
@@ -148,7 +149,7 @@ class Follower:
             self.judge.process(now, True, pids=pids, listener=held.get(port), work=read_bytes(pids))
             return
         code = exit_code(self.request)
-        for rest in iter(self.tail.read, b""):
+        for rest in self.tail.rest():
             self.judge.log(now, rest)
         for line in kernel_lines(time.time() - (now - self.judge.started) - 1):
             self.judge.kernel_line(line)
@@ -188,21 +189,38 @@ def read_bytes(pids: set[int]) -> int:
 
 
 def exit_code(request: dict[str, Any]) -> int | None:
-    """The code the leader left with, negative for a signal, from whoever kept it; None if nobody knows."""
-    if request.get("state_file"):
-        try:
-            known = json.loads(Path(request["state_file"]).read_text(encoding="utf-8")).get("exit")
-        except (OSError, ValueError, AttributeError):
-            return None
-        return int(known) if isinstance(known, int) else None
-    if not request.get("unit"):
+    """The code the leader left with, negative for a signal, from whoever kept it; None if nobody knows.
+
+    Whoever collects a dead process may do so a little later than we see that it is dead.
+    """
+    known = _kept_code if request.get("state_file") else _code_of_unit if request.get("unit") else None
+    end = time.monotonic() + _COLLECTED_S
+    while known is not None:
+        code = known(request)
+        if code is not None or time.monotonic() >= end:
+            return code
+        time.sleep(_POLL_S)
+    return None
+
+
+def _kept_code(request: dict[str, Any]) -> int | None:
+    try:
+        kept = json.loads(Path(request["state_file"]).read_text(encoding="utf-8"))
+        code = kept.get("exit") if kept.get("pid", request["pid"]) == request["pid"] else None
+    except (OSError, ValueError, AttributeError):
         return None
-    command = ["systemctl", "show", "--property=ExecMainCode,ExecMainStatus", str(request["unit"])]
+    return code if isinstance(code, int) else None
+
+
+def _code_of_unit(request: dict[str, Any]) -> int | None:
+    command = ["systemctl", "show", "--property=ExecMainPID,ExecMainCode,ExecMainStatus", str(request["unit"])]
     shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20, check=False).stdout
     found = dict(line.split("=", 1) for line in shown.decode().split() if "=" in line)
+    # ExecMainCode is si_code: 0 not collected yet, 1 exited, 2 killed, 3 dumped.
+    if found.get("ExecMainPID") != str(request["pid"]) or found.get("ExecMainCode") in (None, "0"):
+        return None
     status = int(found.get("ExecMainStatus") or 0)
-    # ExecMainCode is si_code: 1 exited, 2 killed, 3 dumped.
-    return -status if found.get("ExecMainCode") in ("2", "3") else status
+    return -status if found["ExecMainCode"] in ("2", "3") else status
 
 
 def _key(path: str | None) -> dict[str, str]:

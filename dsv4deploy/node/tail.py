@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from typing import BinaryIO
+from typing import BinaryIO, Iterator
 
 _CHUNK = 1 << 20
+_SYNC_S = 20
 
 
 class FileTail:
@@ -27,6 +28,10 @@ class FileTail:
         if found:
             return found
         return self._take() if self._rotated() else b""
+
+    def rest(self) -> Iterator[bytes]:
+        """All that is left; ask once nobody writes any more."""
+        return iter(self.read, b"")
 
     def close(self) -> None:
         if self._file is not None:
@@ -77,26 +82,45 @@ class JournalTail:
 
     def __init__(self, invocation: str) -> None:
         match = [f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"INVOCATION_ID={invocation}"]
-        self._reader = subprocess.Popen(
-            ["journalctl", "--follow", "--lines=all", "--output=cat", "--all", "--quiet", *match],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        self._command = ["journalctl", "--lines=all", "--output=cat", "--all", "--quiet", "--no-pager", *match]
+        self._reader = self._journalctl("--follow")
+        self._position = 0
         if self._reader.stdout is not None:
             os.set_blocking(self._reader.stdout.fileno(), False)
 
     def read(self) -> bytes:
         """What has come since the last call; nothing if there is nothing."""
         try:
-            return os.read(self._reader.stdout.fileno(), _CHUNK) if self._reader.stdout else b""
+            found = os.read(self._reader.stdout.fileno(), _CHUNK) if self._reader.stdout else b""
         except BlockingIOError:
             return b""
+        self._position += len(found)
+        return found
+
+    def rest(self) -> Iterator[bytes]:
+        """All that is left; ask once nobody writes any more.
+
+        A process may be gone before journald has taken its last words from the pipe, or the reader them from journald.
+        """
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(["journalctl", "--sync"], stderr=subprocess.DEVNULL, timeout=_SYNC_S, check=False)
+        seen = 0
+        with self._journalctl() as reader:
+            for chunk in iter(lambda: reader.stdout.read(_CHUNK) if reader.stdout else b"", b""):
+                seen += len(chunk)
+                new = seen - self._position
+                if new > 0:
+                    self._position = seen
+                    yield chunk[-new:]
 
     def close(self) -> None:
         self._reader.terminate()
         self._reader.wait()
         if self._reader.stdout is not None:
             self._reader.stdout.close()
+
+    def _journalctl(self, *words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*self._command, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
 def kernel_lines(since: float) -> list[str]:

@@ -1,5 +1,6 @@
 """A live process with a real log and real HTTP is followed to its verdict."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -17,6 +18,9 @@ from dsv4deploy.node.follow import run
 
 START = ["log:server_args=ServerArgs(x=1)", "log:Load weight begin. avail mem=93 GB", "log:Load weight end."]
 UP = [*START, "log:Started server process [1]", "listen"]
+OUT_OF_MEMORY = (
+    "log:Scheduler hit an exception: Traceback\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB"
+)
 READY = "log:The server is fired up and ready to roll!"
 
 
@@ -70,12 +74,46 @@ def test_what_stood_in_the_log_before_this_start_does_not_count(
 def test_a_failure_with_its_cause(started: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     state.write_text('{"exit": -9}')
-    last = (
-        "log:Scheduler hit an exception: Traceback\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB"
-    )
-    found = run(started(*START[:2], last, "kill", state_file=str(state)))
+    found = run(started(*START[:2], OUT_OF_MEMORY, "kill", state_file=str(state)))
     assert (found["state"], found["class"], found["stage"], found["exit_code"]) == ("failed", "oom-load", "load", -9)
     assert found["change"]
+
+
+# A journal that takes its time: whoever follows it sees the beginning, and `--sync` has it take in the rest.
+SLOW_JOURNAL = """#!/bin/sh
+case "$*" in
+*--dmesg*) ;;
+*--sync*) touch {here}/synced ;;
+*--follow*) cat {here}/server.log | head -n 2; exec sleep 60 ;;
+*) if [ -e {here}/synced ]; then cat {here}/server.log; else head -n 2 {here}/server.log; fi ;;
+esac
+"""
+
+
+def test_the_last_words_of_a_process_are_waited_for_when_the_journal_is_late(
+    started: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = tmp_path / "bin/journalctl"
+    journal.parent.mkdir()
+    journal.write_text(SLOW_JOURNAL.format(here=tmp_path))
+    journal.chmod(0o755)
+    monkeypatch.setenv("PATH", str(journal.parent), prepend=os.pathsep)
+    found = run(started(*START[:2], OUT_OF_MEMORY, "kill", log=None, invocation="one"))
+    assert (found["state"], found["class"], found["stage"]) == ("failed", "oom-load", "load")
+    assert found["lines"][0].endswith("server_args=ServerArgs(x=1)")
+    assert len(found["lines"]) == len(START[:2]) + len(OUT_OF_MEMORY.splitlines())
+
+
+def test_the_exit_code_is_waited_for_when_it_is_collected_late(
+    started: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    state = tmp_path / "state.json"
+    state.write_text('{"exit": null}')
+    late = threading.Timer(2, state.write_text, ['{"exit": -9}'])
+    late.start()
+    found = run(started(*START[:2], "kill", state_file=str(state)))
+    late.join()
+    assert (found["class"], found["exit_code"]) == ("sigkill", -9)
 
 
 def test_a_stale_server_on_the_port(started: Callable[..., dict[str, Any]], port: int) -> None:
