@@ -12,7 +12,7 @@ from dsv4deploy.cli.app import GROUPS, command_names
 from dsv4deploy.cli.reference import command_page
 from dsv4deploy.model.error_class import ERROR_CLASSES
 from dsv4deploy.model.launch_error_class import LAUNCH_CLASSES, SCRIPT_CLASSES, TOLD_CLASSES
-from dsv4deploy.source.rulebook import COMPILED, catalogue, compiled, families
+from dsv4deploy.source.rulebook import COMPILED, SHIPPED, compiled, families, rulebook
 from dsv4deploy.views import errors
 from dsv4deploy.views.profile_reference import page as profile_page
 from dsv4deploy.views.profile_reference import patch_page
@@ -38,7 +38,7 @@ def commands() -> str:
 
 def rules() -> str:
     """docs/reference/rules.md: the catalogue, by family."""
-    return rules_page(catalogue(), families())
+    return rules_page(rulebook(SHIPPED), families())
 
 
 ERROR_ROOMS = {

@@ -108,10 +108,10 @@ def _waiver(text: str) -> Waiver:
 def bundle(looked: Looked) -> "Bundle":
     """The finished files of a profile that was found fine."""
     from dsv4deploy import __version__
-    from dsv4deploy.rim.shipped import templates
+    from dsv4deploy.rim.shipped import Compiled, templates
     from dsv4deploy.stages.render import render
 
-    return render(looked.profile, looked.launch, templates(), __version__, looked.patches)
+    return render(looked.profile, looked.launch, templates(), __version__, looked.patches, compiled=Compiled())
 
 
 def artifact(of: "Bundle", name: str) -> "Artifact":

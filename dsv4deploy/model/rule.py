@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
+from functools import cache, cached_property, lru_cache
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -77,6 +77,40 @@ class Frozen(BaseModel):
     """Base of everything in a rule file: frozen; unknown keys are refused."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", populate_by_name=True)
+    # How the values of some fields are made of what JSON holds.
+    makers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+
+    @classmethod
+    def trusted(cls, kept: Mapping[str, Any]) -> Self:
+        """The value that `kept`, JSON by field names, was dumped from; nothing is checked a second time.
+
+        To build the validators of a catalogue costs a check more than all else that it does with rules.
+        """
+        makers = cls.makers
+        made = {name: makers[name](value) if name in makers else value for name, value in kept.items()}
+        value = cls.__new__(cls)
+        value.__setstate__(
+            {
+                "__dict__": {**_defaults(cls), **made},
+                "__pydantic_fields_set__": set(made),
+                "__pydantic_extra__": None,
+                "__pydantic_private__": None,
+            }
+        )
+        return value
+
+
+@cache
+def _defaults(cls: type[Frozen]) -> Mapping[str, Any]:
+    return {
+        name: field.get_default(call_default_factory=True)
+        for name, field in cls.model_fields.items()
+        if not field.is_required()
+    }
+
+
+def _each(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda values: tuple(make(value) for value in values)
 
 
 @lru_cache(maxsize=512)
@@ -111,6 +145,12 @@ class Condition(Frozen):
     not_: "Condition | None" = Field(None, alias="not")
     any_: tuple["Condition", ...] = Field((), alias="any")
 
+    makers = {
+        "in_": lambda values: values and tuple(values),
+        "not_": lambda kept: kept and Condition.trusted(kept),
+        "any_": lambda values: tuple(Condition.trusted(kept) for kept in values),
+    }
+
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:
         kinds = [kind for kind in self.model_fields_set.intersection(KINDS) if getattr(self, kind) is not None]
@@ -141,6 +181,8 @@ class Scope(Frozen):
     arch: tuple[str, ...] = Field((), description="exact compute capabilities, `sm_120`")
     family: tuple[str, ...] = Field((), description="model families, `deepseek-v4`")
 
+    makers = {"arch": tuple, "family": tuple}
+
 
 class Evidence(Frozen):
     """One source: how sure it makes us, where it can be read, and what was seen on what."""
@@ -152,6 +194,8 @@ class Evidence(Frozen):
     versions: str | None = None
     saw: Line
     against: bool = Field(False, description="it contradicts the rule; both are shown")
+
+    makers = {"grade": Grade}
 
     def __str__(self) -> str:
         where = ", ".join(part for part in (self.hardware, self.versions, self.date) if part)
@@ -165,6 +209,8 @@ class Decision(Frozen):
     level: Level
     by: Line
     because: Line
+
+    makers = {"level": Level}
 
 
 class Example(Frozen):
@@ -193,7 +239,10 @@ class Examples(Frozen):
 
 
 class Rule(Frozen):
-    """One file of the catalogue; `id` and `family` are its file name and its folder."""
+    """One file of the catalogue; `id` and `family` are its file name and its folder.
+
+    `examples` is not there in a rule that is `trusted`: nobody but its test asks for them.
+    """
 
     id: Slug
     family: Slug
@@ -216,6 +265,17 @@ class Rule(Frozen):
     examples: Examples
     verdict: Verdict | None = Field(None, exclude=True)
 
+    makers = {
+        "severity": Severity,
+        "when": _each(Condition.trusted),
+        "unless": _each(Condition.trusted),
+        "scope": Scope.trusted,
+        "related": tuple,
+        "names": tuple,
+        "evidence": _each(Evidence.trusted),
+        "decision": lambda kept: kept and Decision.trusted(kept),
+    }
+
     @model_validator(mode="after")
     def _can_speak(self) -> Self:
         if not self.conditions and not self.verdict:
@@ -230,11 +290,11 @@ class Rule(Frozen):
     def conditions(self) -> tuple[Condition, ...]:
         """All that must hold: the scope as conditions, then `when`."""
         scope = (
-            Condition(fact="arch", in_=self.scope.arch) if self.scope.arch else None,
-            Condition(trait="family", in_=self.scope.family) if self.scope.family else None,
-            Condition(fact="engine_version", within=self.scope.engine) if self.scope.engine else None,
+            self.scope.arch and {"fact": "arch", "in_": self.scope.arch},
+            self.scope.family and {"trait": "family", "in_": self.scope.family},
+            self.scope.engine and {"fact": "engine_version", "within": self.scope.engine},
         )
-        return (*(condition for condition in scope if condition), *self.when)
+        return (*(Condition.trusted(kept) for kept in scope if kept), *self.when)
 
     def subjects(self) -> tuple[str, ...]:
         """Every subject that its conditions ask about, without repetition, in the order of asking."""

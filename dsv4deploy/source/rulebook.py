@@ -45,7 +45,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|fa
 
 
 def catalogue() -> tuple[Rule, ...]:
-    """The rules that ship with the program, by family and name."""
+    """The rules that ship with the program, by family and name, without their examples: `rulebook(SHIPPED)` has those."""
     try:
         known = json.loads((SHIPPED / COMPILED).read_bytes())
     except (OSError, ValueError):
@@ -54,9 +54,9 @@ def catalogue() -> tuple[Rule, ...]:
 
 
 def compiled() -> str:
-    """The text of the file `COMPILED`: what stands in each rule that ships, under the digest of its bytes."""
-    texts = (path.read_bytes() for _, path, _ in _pairs(SHIPPED, OWN))
-    lines = (f'"{_digest(text)}": {json.dumps(_parsed(text), ensure_ascii=False)}' for text in texts)
+    """The text of the file `COMPILED`: what each rule that ships holds, under the digest of its bytes."""
+    read = ((path.read_bytes(), _read(family, path, beside, {})) for family, path, beside in _pairs(SHIPPED, OWN))
+    lines = (f'"{_digest(text)}": {json.dumps(_kept(rule), ensure_ascii=False)}' for text, rule in read)
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -72,7 +72,7 @@ def families() -> Mapping[str, str]:
 def rulebook(folder: Path, known: Mapping[str, Any] = MappingProxyType({})) -> tuple[Rule, ...]:
     """Every rule under `folder`: `ID.yaml` or `FAMILY/ID.yaml`, with an `ID.py` beside it if it needs one.
 
-    `known` is what texts hold, by their digest: such a text is not parsed again.
+    `known` is what texts hold, by their digest, as `compiled` writes it: such a text is not parsed and checked again.
 
     Raises:
         Refused: with everything that is wrong in any of the files.
@@ -113,10 +113,12 @@ def _read(family: str, path: Path, beside: Path | None, known: Mapping[str, Any]
     rule_id = path.name.removesuffix(".yaml")
     verdict = _verdict(beside) if beside else None
     text = path.read_bytes()
+    named = {"id": rule_id, "family": family, "verdict": verdict}
+    if kept := known.get(_digest(text)):
+        return Rule.trusted({**kept, **named})
     try:
-        data = known.get(_digest(text)) or _parsed(text)
-        given = data if isinstance(data, Mapping) else {}
-        return Rule.model_validate({**given, "id": rule_id, "family": family, "verdict": verdict})
+        data = _parsed(text)
+        return Rule.model_validate({**(data if isinstance(data, Mapping) else {}), **named})
     except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
         raise _refusal(text, str(path), {"id": rule_id, "family": family}) from error
 
@@ -141,6 +143,11 @@ def _refusal(text: bytes, file: str, named: Mapping[str, str]) -> Refused:
 def _without_dates(text: bytes) -> bytes:
     """The text with another first digit in every date, which a rule need not quote; nothing moves."""
     return re.sub(rb"(?<![\w\"'/-])\d(?=\d{3}-\d\d-\d\d(?![\w\"'/-]))", b"d", text)
+
+
+def _kept(rule: Rule) -> dict[str, Any]:
+    """What of a rule is written down for `Rule.trusted`: all but what its place says, and its test."""
+    return rule.model_dump(mode="json", exclude_unset=True, exclude={"id", "family", "examples"})
 
 
 def _parsed(text: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)

@@ -51,7 +51,13 @@ class Target:
 
 
 def render(
-    profile: Profile, launch: Launch, templates: Mapping[str, str], tool: str, patches: "Sequence[Patch]" = ()
+    profile: Profile,
+    launch: Launch,
+    templates: Mapping[str, str],
+    tool: str,
+    patches: "Sequence[Patch]" = (),
+    *,
+    compiled: jinja2.BytecodeCache | None = None,
 ) -> Bundle:
     """The bundle of `profile`.
 
@@ -61,9 +67,11 @@ def render(
         templates: template texts by name, `service/systemd.service.j2`.
         tool: version of dsv4deploy, for the manifest.
         patches: the patches that the profile names, as they were read.
+        compiled: keeps the byte code of templates from one run to the next.
     """
     engine = jinja2.Environment(
         loader=jinja2.DictLoader(dict(templates)),
+        bytecode_cache=compiled,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -40,6 +40,7 @@ def test_all_of_the_package_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
 
 def test_nothing_else_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     assert {name.split("/")[0].split("-")[0] for name in wheel.namelist()} == {"dsv4deploy"}
+    assert not [name for name in wheel.namelist() if "__pycache__" in name]
 
 
 def test_an_installed_wheel_renders(wheel: zipfile.ZipFile, tmp_path: Path) -> None:

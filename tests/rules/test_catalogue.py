@@ -8,12 +8,12 @@ import pytest
 from dsv4deploy.flags import history
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.rule import KINDS, Rule
-from dsv4deploy.source.rulebook import catalogue
+from dsv4deploy.source.rulebook import SHIPPED, rulebook
 from dsv4deploy.stages.effective import RESOLVERS
 from dsv4deploy.stages.examples import failures, mutants
 from dsv4deploy.stages.traits import TRAITS
 
-RULES = catalogue()
+RULES = rulebook(SHIPPED)
 MUTANTS = [(rule, what, mutant) for rule in RULES for what, mutant in mutants(rule)]
 SAMPLE = random.Random(20261129).sample(MUTANTS, min(40, len(MUTANTS)))  # noqa: S311 (which rules, no secret)
 # A remedy says what to do, so it starts with a verb.
