@@ -125,7 +125,7 @@ def unsure(name: str, source: Source, start: int, end: int, *, array: bool = Fal
 
 def longer(old: Variable | None, new: Variable, doubt: Variable) -> Variable:
     """What may have grown from `old` to `new`: its beginning is known, and what may follow is in `doubt`."""
-    if old is None or not old.items or old.array != new.array:
+    if old is None or not old.items or not new.items or old.array != new.array:
         return doubt
     if old.array:
         return replace(doubt, items=(*old.items, *doubt.items)) if new.items[: len(old.items)] == old.items else doubt

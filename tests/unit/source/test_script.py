@@ -128,6 +128,11 @@ def test_what_the_caller_sets_can_be_told() -> None:
     assert texts(imported) == ["--model-path", "/home/u/m", "--tp", "2", "2"]
 
 
+def test_what_may_have_been_unset_is_not_known() -> None:
+    [word] = only(read(f"A=x\nif cmd; then unset A; fi\n{START} $A")).argv
+    assert not word.known
+
+
 def test_an_unquoted_unknown_may_be_several_words() -> None:
     words = only(read(f'{START} $A "$B"')).argv
     assert [word.loose for word in words] == [True, False]
