@@ -40,6 +40,7 @@ class ModelFacts(Frozen):
     experts_dtype: Text = None
     shared_experts_dtype: Text = None
     weight_block_size: tuple[int, ...] | None = None
+    weight_group_size: Whole = Field(None, description="inputs that share a scale, of AWQ and GPTQ weights")
     weight_bytes: Whole = None
     tensor_dtypes: tuple[str, ...] | None = None
     has_scale_tensors: bool | None = None

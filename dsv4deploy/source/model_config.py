@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dsv4deploy.model.checkpoint import Geometry
 
@@ -77,6 +77,10 @@ def model_facts(config: Config) -> dict[str, object]:
     }
 
 
+# Methods whose weights come in groups of inputs that share a scale.
+GROUPED: Final = {"awq", "awq_marlin", "gptq", "gptq_marlin", "auto-round"}
+
+
 def quantization_facts(config: Config) -> dict[str, object]:
     """The kind of quantization, under the names that SGLang gives them; nothing for an unquantized model."""
     quant = config.quantization
@@ -89,7 +93,14 @@ def quantization_facts(config: Config) -> dict[str, object]:
         "quant_algo": algo,
         "moe_quant_algo": _word(quant.get("moe_quant_algo")),
         "weight_block_size": _numbers(quant.get("weight_block_size")),
+        "weight_group_size": _group_size(quant) if method in GROUPED else None,
     }
+
+
+def _group_size(quant: Mapping[str, object]) -> int | None:
+    """How many inputs share a scale; -1 says all of them, so that nothing can be cut."""
+    said = quant.get("group_size", quant.get("q_group_size"))
+    return said if isinstance(said, int) and said > 0 else None
 
 
 def _experts_dtype(config: Config) -> str | None:

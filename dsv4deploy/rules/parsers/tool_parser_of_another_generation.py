@@ -10,8 +10,11 @@ BY_FAMILY: Final = {
     "deepseek-v3.2": "deepseekv32",
     "qwen3.5": "qwen3_coder",
 }
+# V3.2-Exp shares its type with V3.2 and still writes the calls of V3.1.
+EXPERIMENT: Final = "deepseek-v3.2-exp"
 # The first beginning of a name that fits decides.
 BY_NAME: Final = {
+    EXPERIMENT: "deepseekv31",
     "deepseek-v3.2": "deepseekv32",
     "deepseek-v3.1": "deepseekv31",
     "deepseek-v3": "deepseekv3",
@@ -35,7 +38,9 @@ def verdict(ask: Ask) -> str | None:
     relatives = next((names for names in RELATIVES if parser in names), set())
     if not relatives:
         return None
-    wanted = BY_FAMILY.get(str(known(ask, "trait:family"))) or _by_name(str(ask("trait:model_name")))
+    name = str(ask("trait:model_name"))
+    by_family = None if name.startswith(EXPERIMENT) else BY_FAMILY.get(str(known(ask, "trait:family")))
+    wanted = by_family or _by_name(name)
     if wanted == parser or wanted not in relatives:
         return None
     return f"{parser}, this generation has {wanted}"

@@ -76,6 +76,20 @@ def test_the_quantization_of_config_json_wins_over_the_file_beside_it() -> None:
     assert model_facts(config)["quant_method"] == "fp8"
 
 
+@pytest.mark.parametrize(
+    ("quantization", "group"),
+    [
+        ({"quant_method": "awq", "group_size": 128}, 128),
+        ({"quant_method": "awq", "q_group_size": 64}, 64),
+        ({"quant_method": "gptq", "group_size": -1}, None),
+        ({"quant_method": "gptq"}, None),
+        ({"quant_method": "fp8", "group_size": 128}, None),
+    ],
+)
+def test_the_group_of_4_bit_weights_is_read(quantization: dict[str, object], group: int | None) -> None:
+    assert model_facts(read_config({"quantization_config": quantization}, {}))["weight_group_size"] == group
+
+
 def test_a_bundled_draft_is_told_by_its_keys() -> None:
     assert model_facts(read_config({"dspark_config": {}}, {}))["bundled_draft"] == "dspark"
 
