@@ -175,3 +175,10 @@ def test_nothing_that_somebody_wrote_reaches_the_terminal_as_a_command(
     )
     text = render(Report((one,), (), (Waived(one, message),)), {place.file: (line,)})
     assert not [char for char in text if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs")]
+
+
+def test_a_secret_in_a_source_line_is_not_shown_and_the_signs_stay_in_place() -> None:
+    line = "docker run -e HF_TOKEN=hf_0123456789abcdef img serve --tp four"
+    text, signs = line_and_mark(line, line.index("four") + 1, len(line) + 1)
+    assert "0123456789" not in text
+    assert signs.index("^") == text.index("four")
