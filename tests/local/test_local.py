@@ -88,7 +88,7 @@ def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(des
         (("plan", "nowhere.yaml"), 3, "nowhere.yaml"),
         (("apply", "--serial", "0"), 2, "--serial"),
         (("rollback",), 4, "no node has a deployment"),
-        (("plan", "--limit", "nobody"), 2, "no nodes"),
+        (("plan", "--limit", "nobody"), 2, "no node or group nobody"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(desk: Desk, words: tuple[str, ...], code: int, told: str) -> None:
