@@ -1,6 +1,7 @@
 """Runs an apply or a rollback: asks first, shows what happens, writes it down, and tells how it ended."""
 
 import json
+import shlex
 import signal
 import sys
 import uuid
@@ -32,11 +33,10 @@ def agreed(plan: Plan, *, yes: bool) -> bool:
     down = [step for step in plan.work if step.stops_a_server]
     if yes or not down:
         return True
+    those = f"{len(down)} running server{'s' if len(down) > 1 else ''}"
     if not sys.stdin.isatty():
-        raise Trouble(
-            f"{len(down)} running servers would go down, and there is nobody to ask", "say so with --yes", Exit.USAGE
-        )
-    sys.stdout.write(f"{len(down)} running servers go down for a while. Go on? [y/N] ")
+        raise Trouble(f"{those} would go down, and there is nobody to ask", "say so with --yes", Exit.USAGE)
+    sys.stdout.write(f"{those} will go down for a while. Go on? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -98,11 +98,23 @@ def run(
     record.add({"outcomes": [asdict(one) for one in found], "exit": code(found)})
     record.close()
     kept = remember.keep(found, played.events) if remember else ()
-    sys.stdout.write(_summary(found, verb, [one.told for one in kept], as_json=as_json))
+    undo = _undo(options, steps) if verb == "apply" else ""
+    sys.stdout.write(_summary(found, undo, [one.told for one in kept], as_json=as_json))
     return code(found)
 
 
-def _summary(found: Sequence[Outcome], verb: str, remembered: Sequence[str], *, as_json: bool) -> str:
+def _undo(options: ansible.Options, steps: Sequence[Step]) -> str:
+    """The command that goes back; empty where nothing ran before."""
+    if not any(step.current for step in steps):
+        return ""
+    names = {step.name for step in steps}
+    words = [word for one in options.inventories for word in ("-i", one)]
+    words += ["--limit", options.limit] if options.limit else []
+    words += ["--name", *names] if len(names) == 1 else []
+    return shlex.join(["dsv4deploy", "rollback", *words])
+
+
+def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, as_json: bool) -> str:
     if as_json:
         outcomes = [asdict(one) for one in found]
         told = {"schema": "outcome/1", "exit": code(found), "outcomes": outcomes, "remembered": remembered}
@@ -114,8 +126,8 @@ def _summary(found: Sequence[Outcome], verb: str, remembered: Sequence[str], *, 
             lines += [f"    {line}" for line in one.lines[-_LINES_SHOWN:]]
     done = sum(one.end is End.APPLIED for one in found)
     lines.append(f"{done} applied, {len(found) - done} not." if done < len(found) else f"{done} applied, 0 failed.")
-    if done and verb == "apply":
-        lines[-1] += " To undo: dsv4deploy rollback"
+    if done and undo:
+        lines[-1] += f" To undo: {undo}"
     return "\n".join([*lines, *remembered]) + "\n"
 
 

@@ -99,6 +99,7 @@ def options(
     """
     if not inventories and not Path(_USUAL_INVENTORY).exists():
         raise Trouble("no inventory", "name one: -i gpu.ini", Exit.USAGE)
+    ansible.hosts.cache_clear()
     vault = ("--vault-password-file", str(Path(vault_password_file).absolute())) if vault_password_file else ()
     return ansible.Options(
         tuple(inventories) or (_USUAL_INVENTORY,),
@@ -136,6 +137,7 @@ def ready(
     retry: Sequence[str] = (),
     take_over: bool = False,
     checksums: bool = False,
+    as_json: bool = False,
 ) -> Ready:
     """Check and render what every node shall run, look at the nodes, and plan.
 
@@ -149,13 +151,16 @@ def ready(
     knowledge = _knowledge(asked.values())
     _see_that_they_exist(retry, {one.path for one in asked.values()})
     # Only what a node says of its host decides what the marks say.
-    looked = {one: _sound(replace(knowledge[one.path], marks=None), one) for one in dict.fromkeys(asked.values())}
+    looked = {
+        one: _sound(replace(knowledge[one.path], marks=None), one, as_json=as_json)
+        for one in dict.fromkeys(asked.values())
+    }
     folders, wanted = _rendered(folder, asked, looked)
     told = overlaps(wanted, machines(hosts))
     if told:
         raise Trouble("; ".join(told), "give each deployment names, cards and ports of its own", Exit.FOUND)
     seen = observe(options, _folders_by_node(wanted, folders), take_over=take_over, checksums=checksums)
-    gone = _gone(seen)
+    gone = gone_from(seen)
     planned = plan(wanted, seen, gone=gone)
     closer = {
         (step.node, step.name): looked_at(
@@ -278,10 +283,10 @@ def _knowledge(asked: Iterable[Asked]) -> dict[str, Knowledge]:
     return {text: beside[path.parent] for text, path in paths.items()}
 
 
-def _sound(knowledge: Knowledge, asked: Asked) -> Looked:
+def _sound(knowledge: Knowledge, asked: Asked, *, as_json: bool) -> Looked:
     looked = looked_at(Files(), knowledge, asked)
     if looked.report.blocks:
-        house.show(looked.report, looked.sources, as_json=False, fine="")
+        house.show(looked.report, looked.sources, as_json=as_json, fine="")
         raise Trouble(
             f"{asked.path} is known to be bad",
             "mend it, or waive a rule with its reason; no node was touched",
@@ -322,7 +327,8 @@ def _folders_by_node(wanted: Sequence[Wanted], folders: Mapping[str, Path]) -> d
     return found
 
 
-def _gone(seen: Mapping[str, Observation | str]) -> frozenset[str]:
+def gone_from(seen: Mapping[str, Observation | str]) -> frozenset[str]:
+    """The tokens of applies whose controller was on this machine and is dead: their locks do not count."""
     locks = [
         d.lock for one in seen.values() if isinstance(one, Observation) for d in one.deployments.values() if d.lock
     ]
@@ -395,7 +401,7 @@ def planned_before(
     """
     by_node = _folders_by_node(kept.wanted, kept.folders)
     seen = observe(options, by_node, take_over=take_over, checksums=checksums)
-    gone = _gone(seen)
+    gone = gone_from(seen)
     again = plan(kept.wanted, seen, gone=gone)
     for step, before in zip(again.steps, kept.steps, strict=True):
         if (step.node, step.name, step.action.value, step.release, step.current) != before:

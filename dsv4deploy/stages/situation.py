@@ -145,7 +145,9 @@ class Situation:
         if (written := self.written(key)) is not None or key.startswith("env:"):
             return written
         found = self.catalogue.defaults.get(key) if self.catalogue else None
-        return DEFAULTS.get(key) if found is None else found  # the flags of a fork may come without what they default to
+        return (
+            DEFAULTS.get(key) if found is None else found
+        )  # the flags of a fork may come without what they default to
 
     def _setting(self, dest: str) -> Json:
         return self._value(NEWEST_NAME.get(dest, dest))
