@@ -9,6 +9,7 @@ from dsv4deploy.cli import fleet
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.observed import Deployment, Observation
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.node.scrub import secrets_of
 from dsv4deploy.rim import ansible
 
 Seen = Mapping[str, Observation | str]
@@ -28,6 +29,12 @@ def deployments(seen: Seen, name: str | None) -> list[tuple[str, str, Deployment
         for one, has in answer.deployments.items()
         if name in {None, one}
     ]
+
+
+def secrets(found: Sequence[tuple[str, str, Deployment]]) -> list[str]:
+    """The values that the manifests of these deployments hold and that nobody else may see."""
+    manifests = [has.manifest for _, _, has in found]
+    return [value for one in manifests for value in secrets_of(one.get("argv") or [], one.get("environment") or {})]
 
 
 def unreachable(seen: Seen) -> list[str]:

@@ -56,12 +56,12 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _fill(bundle: Bundle, folder: Path) -> None:
-    folder.chmod(0o755)
     for artifact in bundle.files:
         path = folder / artifact.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(artifact.text)
         path.chmod(int(artifact.mode, 8))
+    folder.chmod(0o755)  # not before each file has its mode
 
 
 def _swap(fresh: Path, folder: Path) -> None:

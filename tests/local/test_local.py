@@ -45,6 +45,16 @@ def test_the_whole_loop(desk: Desk) -> None:
     assert desk.run("status")[0] == 1
 
 
+def test_no_other_user_sees_a_secret_of_the_environment(desk: Desk) -> None:
+    said = desk.run("plan", "-o", "kept.plan")[1] + desk.run("apply", "--format", "json")[1]
+    said += desk.run("apply", "--yes", "--set", "env.DSV4_REHEARSAL_FAIL=path-missing")[1]
+    said += desk.run("plan", "--set", "env.HF_TOKEN=canary-9d41-2", "--format", "json")[1]
+    said += desk.run("status", "--format", "json")[1] + desk.run("history", "--format", "json")[1]
+    assert '"schema": "status/1"' in said
+    assert "canary" not in said
+    assert desk.shown() == []
+
+
 def test_facts_of_a_node_are_a_facts_document(desk: Desk) -> None:
     code, out = desk.run("facts")
     assert code == 0, out
