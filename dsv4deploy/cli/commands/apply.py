@@ -46,7 +46,7 @@ def command(
 ) -> int:
     import sys
 
-    from dsv4deploy.cli import applying, fleet, house, remembering
+    from dsv4deploy.cli import applying, house, planning, remembering
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim import plan_file
@@ -58,14 +58,14 @@ def command(
         raise Trouble(
             "--plan applies exactly what was planned", "leave out PROFILE, --variant, --set and --waive", Exit.USAGE
         )
-    with fleet.workshop() as folder:
+    with planning.workshop() as folder:
         try:
             ready = (
-                fleet.planned_before(
+                planning.planned_before(
                     plan_file.read(plan, folder), options, retry=retry, take_over=take_over, checksums=checksums
                 )
                 if plan
-                else fleet.ready(
+                else planning.ready(
                     folder,
                     options,
                     profile,

@@ -35,16 +35,16 @@ def command(
 ) -> int:
     import sys
 
-    from dsv4deploy.cli import fleet, house
+    from dsv4deploy.cli import house, planning
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.rim import plan_file
     from dsv4deploy.views import plan as view
 
     as_json = output_format is Format.JSON
-    with fleet.workshop() as folder:
+    with planning.workshop() as folder:
         try:
-            ready = fleet.ready(
+            ready = planning.ready(
                 folder,
                 options,
                 profile,
