@@ -3,8 +3,10 @@
 import errno
 import functools
 import importlib
+import inspect
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -69,6 +71,7 @@ def application(words: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
     )
 
     @app.callback()
@@ -90,10 +93,22 @@ def application(words: Sequence[str]) -> typer.Typer:
 def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
     if hasattr(module, "app"):
         for info in module.app.registered_commands:
+            info.help = _laid_out(inspect.getdoc(info.callback))
+            info.short_help = info.help.partition("\n")[0]
             info.callback = _ends_in_a_code(info.callback)
-        app.add_typer(module.app, name=name, help=module.__doc__, rich_help_panel=module.GROUP)
+        app.add_typer(module.app, name=name, help=_laid_out(module.__doc__))
     else:
-        app.command(name, help=module.__doc__, rich_help_panel=module.GROUP)(_ends_in_a_code(module.command))
+        app.command(name, help=_laid_out(module.__doc__))(_ends_in_a_code(module.command))
+
+
+def _laid_out(text: str | None) -> str:
+    """A docstring as the framework wants it: paragraphs are filled, command lines stay as they are."""
+    paragraphs = (text or "").strip("\n").split("\n\n")
+    return "\n\n".join(_as_it_is(one) if one.startswith((" ", "dsv4deploy ")) else one for one in paragraphs)
+
+
+def _as_it_is(paragraph: str) -> str:
+    return "\b\n" + textwrap.indent(textwrap.dedent(paragraph), "    ")
 
 
 def command_module(name: str) -> ModuleType:
