@@ -168,3 +168,11 @@ def test_a_flag_that_this_release_lost_keeps_its_value(tmp_path: Path, capsys: p
     path.write_text("python -m sglang.launch_server --model-path /m --cuda-graph-max-bs 32 --disaggregation-b=nixl\n")
     assert run(["import", str(path), "--engine", "0.5.21"]) == 0
     assert '  cuda-graph-max-bs: "32"' in capsys.readouterr().out
+
+
+def test_of_a_variable_that_nobody_reads_it_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "launch.sh"
+    path.write_text("export SGLANG_SM120_MMA_FLASHMLA=1\npython -m sglang.launch_server --model-path /m\n")
+    run(["validate", "--script", str(path), "--format", "json"])
+    told = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert [one["rule"] for one in told if "SGLANG_SM120_MMA_FLASHMLA" in str(one)] == ["toggle-of-a-patch"]
