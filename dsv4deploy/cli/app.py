@@ -19,6 +19,11 @@ from dsv4deploy.model.trouble import Exit, Trouble
 
 # Set by the shell while it asks for completions.
 COMPLETION = "_DSV4DEPLOY_COMPLETE"
+# What is so on this machine, and no fault of a program.
+_NO_BUGS = {
+    *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR),
+    *(errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG, errno.ELOOP),
+}
 # The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
 GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
 
@@ -142,9 +147,9 @@ def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
         except typer.Exit:
             raise
         except OSError as error:
-            if error.errno == errno.ENOSPC:
+            if error.errno == errno.ENOSPC and error.filename is None:
                 raise  # nobody's bug; the door tells it
-            code = _own_bug(error)
+            code = _of_this_machine(error) if error.errno in _NO_BUGS and error.filename else _own_bug(error)
         except Exception as bug:  # noqa: BLE001 (the last resort of the house: never a traceback)
             code = _refusal_or_bug(bug)
         raise typer.Exit(int(code or 0))
@@ -157,6 +162,10 @@ def _tell(trouble: Trouble) -> int:
     if trouble.remedy:
         print(f"  = remedy: {trouble.remedy}", file=sys.stderr)
     return trouble.code
+
+
+def _of_this_machine(error: OSError) -> int:
+    return _tell(Trouble(f"{error.filename} cannot be read or written: {error.strerror}", "see who may: ls -ld"))
 
 
 def _refusal_or_bug(caught: Exception) -> int:

@@ -97,10 +97,26 @@ def run(
     found = outcomes(steps, played.events)
     record.add({"outcomes": [asdict(one) for one in found], "exit": code(found)})
     record.close()
-    kept = remember.keep(found, played.events) if remember else ()
+    told, trouble = _remembered(remember, found, played.events)
     undo = _undo(options, steps) if verb == "apply" else ""
-    sys.stdout.write(_summary(found, undo, [one.told for one in kept], as_json=as_json))
+    sys.stdout.write(_summary(found, undo, told, as_json=as_json))
+    if record.lost:
+        sys.stderr.write(f"{record.path} is not whole: {record.lost}\n")
+    if trouble and code(found) is Exit.FINE:
+        raise trouble
+    if trouble:
+        sys.stderr.write(f"{trouble.message}\n")
     return code(found)
+
+
+def _remembered(
+    memory: Memory | None, found: Sequence[Outcome], events: Sequence[Event]
+) -> tuple[list[str], Trouble | None]:
+    """What was written down for the next time, and why that could not be: how it ended must be told all the same."""
+    try:
+        return ([one.told for one in memory.keep(found, events)] if memory else []), None
+    except Trouble as trouble:
+        return [], trouble
 
 
 def _undo(options: ansible.Options, steps: Sequence[Step]) -> str:

@@ -17,6 +17,8 @@ def explained(name: str, own: Path | None) -> str:
     """
     from dsv4deploy.source.rulebook import catalogue, rulebook
 
+    if not name.strip():
+        raise Trouble("no name to explain", "dsv4deploy explain NAME", Exit.USAGE)
     if name.startswith(_MARK):
         return _mark(name.removeprefix(_MARK))
     rules = {rule.id: rule for rule in (*catalogue(), *(rulebook(own) if own else ()))}

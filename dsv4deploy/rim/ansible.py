@@ -116,8 +116,9 @@ def play(
     def hear(raw: Mapping[str, Any]) -> bool:
         if raw.get("event") == "runner_on_start":
             begin(str(raw["event_data"]["host"]))
-        for event in _events(raw):
-            events.append(event)
+        heard = _events(raw)
+        events.extend(heard)  # all of them, whatever becomes of the telling
+        for event in heard:
             tell(event)
         return False
 

@@ -176,3 +176,13 @@ def test_of_a_variable_that_nobody_reads_it_is_said_once(tmp_path: Path, capsys:
     run(["validate", "--script", str(path), "--format", "json"])
     told = json.loads(capsys.readouterr().out)["diagnostics"]
     assert [one["rule"] for one in told if "SGLANG_SM120_MMA_FLASHMLA" in str(one)] == ["toggle-of-a-patch"]
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "told"), [("nowhere/p.yaml", 3, "cannot be written"), ("launch.sh", 2, "exists")]
+)
+def test_where_a_profile_cannot_be_written_that_is_said(
+    output: str, code: int, told: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["import", str(file), "--engine", "0.5.21", "-o", str(file.parent / output)]) == code
+    assert told in capsys.readouterr().err

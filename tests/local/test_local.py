@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]  # (it comes with ansible-runner, without types)
 import pytest
-from desk import BIN, Desk
+from desk import BIN, INVENTORY, Desk
 
 CHANGED = ("--set", "memory.fraction_static=0.5")
 
@@ -79,6 +79,15 @@ def test_ctrl_c_ends_it_between_two_steps(desk: Desk) -> None:
     assert (running.returncode, "Traceback" in out) == (130, False), out
     assert desk.run("apply", "--yes")[0] == 0
     assert desk.process()[1][-1] == str(desk.port)
+
+
+def test_an_apply_whose_output_nobody_reads_any_more_goes_on_and_is_judged_by_its_exit_code(desk: Desk) -> None:
+    words = f"{BIN}/dsv4deploy apply -i {INVENTORY} --yes --set env.DSV4_REHEARSAL_FAIL=path-missing"
+    script = f"{{ {words}; echo $? >code; }} | head -n 1"
+    subprocess.run(["bash", "-c", script], cwd=desk.folder, env={**os.environ, "HOME": str(desk.folder)}, check=True)
+    assert (desk.folder / "code").read_text() == "5\n"
+    [record] = (desk.folder / ".dsv4deploy/applies").iterdir()
+    assert json.loads(record.read_text().splitlines()[-1])["outcomes"][0]["end"] == "rolled back"
 
 
 def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(desk: Desk) -> None:
