@@ -113,8 +113,15 @@ def reason(event: Event) -> str:
     return next(iter(told.splitlines()), "no reason given")
 
 
-# What ssh and sudo say, and what a person does about it.
+# What sudo and ssh say, and what a person does about it; the first one that fits counts.
 _REMEDIES = (
+    (
+        "sudo: Permission denied",
+        "there is no sudo that this user may run on it: connect as root, or leave out --become",
+    ),
+    ("sudo: not found", "there is no sudo on it: connect as root, or install sudo"),
+    ("sudo: command not found", "there is no sudo on it: connect as root, or install sudo"),
+    ("sudo: unknown user", "there is no such user to become on it: check ansible_become_user"),
     ("IDENTIFICATION HAS CHANGED", "its host key is not the one that is known: find out why, then ssh-keygen -R it"),
     ("Host key verification failed", "its host key is not known: ssh to it once and look at the key"),
     ("Permission denied", "ssh does not let this user in: check ansible_user and its key"),
@@ -125,7 +132,6 @@ _REMEDIES = (
     ("Could not resolve hostname", "cannot be reached: its name cannot be resolved"),
     ("a password is required", "becoming root needs a password: use --ask-become-pass"),
     ("Missing sudo password", "becoming root needs a password: use --ask-become-pass"),
-    ("sudo: not found", "there is no sudo on it: connect as root, or install sudo"),
     ("is not in the sudoers file", "this user may not become root there"),
 )
 

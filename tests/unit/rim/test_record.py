@@ -27,8 +27,6 @@ def test_a_record_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         Record("apply", tmp_path / ".dsv4deploy")
 
 
-
-
 def test_a_record_for_which_there_is_no_room_stops_nothing_and_says_so(tmp_path: Path) -> None:
     script = f"""
 import resource
