@@ -30,7 +30,7 @@ from dsv4deploy.stages.patched import Patched
 from dsv4deploy.stages.profile_facts import facts_of, laid_over
 from dsv4deploy.stages.resolve import EXTENDS, resolve
 from dsv4deploy.stages.seen import Seen
-from dsv4deploy.stages.variable_check import TOGGLE_NOT_READ, variable_diagnostics
+from dsv4deploy.stages.variable_check import TOGGLE_NOT_READ, UNKNOWN_VARIABLE, variable_diagnostics
 
 if TYPE_CHECKING:
     from dsv4deploy.model.patch import Patch
@@ -269,8 +269,13 @@ def _judged(start: _Start, knowledge: Knowledge) -> tuple[Effective, Report, Acc
         today=knowledge.today,
         beside=[told for told in memory.diagnostics if told.level is not Level.NOTE],
     )
-    words = _of_words(start.lowered, catalogue, history, fork=start.fork)
-    # What a rule says of a variable that nobody reads is said already.
+    # Of a variable that nobody reads either a rule speaks or we do, and a rule knows more than that nobody does.
+    ruled = {one.place for one in report.diagnostics if one.place}
+    words = [
+        one
+        for one in _of_words(start.lowered, catalogue, history, fork=start.fork)
+        if one.rule != UNKNOWN_VARIABLE or one.place not in ruled
+    ]
     unread = {one.place for one in words if one.rule == TOGGLE_NOT_READ and one.place}
     told = (*start.asked.told, *words, *(one for one in report.diagnostics if one.place not in unread))
     return settled, replace(report, diagnostics=told), memory

@@ -3,8 +3,10 @@
 import errno
 import functools
 import importlib
+import inspect
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,11 @@ from dsv4deploy.model.trouble import Exit, Trouble
 
 # Set by the shell while it asks for completions.
 COMPLETION = "_DSV4DEPLOY_COMPLETE"
+# What is so on this machine, and no fault of a program.
+_NO_BUGS = {
+    *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR),
+    *(errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG, errno.ELOOP),
+}
 # The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
 GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
 
@@ -69,6 +76,7 @@ def application(words: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
     )
 
     @app.callback()
@@ -90,10 +98,22 @@ def application(words: Sequence[str]) -> typer.Typer:
 def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
     if hasattr(module, "app"):
         for info in module.app.registered_commands:
+            info.help = _laid_out(inspect.getdoc(info.callback))
+            info.short_help = info.help.partition("\n")[0]
             info.callback = _ends_in_a_code(info.callback)
-        app.add_typer(module.app, name=name, help=module.__doc__, rich_help_panel=module.GROUP)
+        app.add_typer(module.app, name=name, help=_laid_out(module.__doc__))
     else:
-        app.command(name, help=module.__doc__, rich_help_panel=module.GROUP)(_ends_in_a_code(module.command))
+        app.command(name, help=_laid_out(module.__doc__))(_ends_in_a_code(module.command))
+
+
+def _laid_out(text: str | None) -> str:
+    """A docstring as the framework wants it: paragraphs are filled, command lines stay as they are."""
+    paragraphs = (text or "").strip("\n").split("\n\n")
+    return "\n\n".join(_as_it_is(one) if one.startswith((" ", "dsv4deploy ")) else one for one in paragraphs)
+
+
+def _as_it_is(paragraph: str) -> str:
+    return "\b\n" + textwrap.indent(textwrap.dedent(paragraph), "    ")
 
 
 def command_module(name: str) -> ModuleType:
@@ -127,9 +147,9 @@ def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
         except typer.Exit:
             raise
         except OSError as error:
-            if error.errno == errno.ENOSPC:
+            if error.errno == errno.ENOSPC and error.filename is None:
                 raise  # nobody's bug; the door tells it
-            code = _own_bug(error)
+            code = _of_this_machine(error) if error.errno in _NO_BUGS and error.filename else _own_bug(error)
         except Exception as bug:  # noqa: BLE001 (the last resort of the house: never a traceback)
             code = _refusal_or_bug(bug)
         raise typer.Exit(int(code or 0))
@@ -142,6 +162,10 @@ def _tell(trouble: Trouble) -> int:
     if trouble.remedy:
         print(f"  = remedy: {trouble.remedy}", file=sys.stderr)
     return trouble.code
+
+
+def _of_this_machine(error: OSError) -> int:
+    return _tell(Trouble(f"{error.filename} cannot be read or written: {error.strerror}", "see who may: ls -ld"))
 
 
 def _refusal_or_bug(caught: Exception) -> int:

@@ -1,6 +1,7 @@
 """Runs an apply or a rollback: asks first, shows what happens, writes it down, and tells how it ended."""
 
 import json
+import shlex
 import signal
 import sys
 import uuid
@@ -32,11 +33,10 @@ def agreed(plan: Plan, *, yes: bool) -> bool:
     down = [step for step in plan.work if step.stops_a_server]
     if yes or not down:
         return True
+    those = f"{len(down)} running server{'s' if len(down) > 1 else ''}"
     if not sys.stdin.isatty():
-        raise Trouble(
-            f"{len(down)} running servers would go down, and there is nobody to ask", "say so with --yes", Exit.USAGE
-        )
-    sys.stdout.write(f"{len(down)} running servers go down for a while. Go on? [y/N] ")
+        raise Trouble(f"{those} would go down, and there is nobody to ask", "say so with --yes", Exit.USAGE)
+    sys.stdout.write(f"{those} will go down for a while. Go on? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -97,12 +97,40 @@ def run(
     found = outcomes(steps, played.events)
     record.add({"outcomes": [asdict(one) for one in found], "exit": code(found)})
     record.close()
-    kept = remember.keep(found, played.events) if remember else ()
-    sys.stdout.write(_summary(found, verb, [one.told for one in kept], as_json=as_json))
+    told, trouble = _remembered(remember, found, played.events)
+    undo = _undo(options, steps) if verb == "apply" else ""
+    sys.stdout.write(_summary(found, undo, told, as_json=as_json))
+    if record.lost:
+        sys.stderr.write(f"{record.path} is not whole: {record.lost}\n")
+    if trouble and code(found) is Exit.FINE:
+        raise trouble
+    if trouble:
+        sys.stderr.write(f"{trouble.message}\n")
     return code(found)
 
 
-def _summary(found: Sequence[Outcome], verb: str, remembered: Sequence[str], *, as_json: bool) -> str:
+def _remembered(
+    memory: Memory | None, found: Sequence[Outcome], events: Sequence[Event]
+) -> tuple[list[str], Trouble | None]:
+    """What was written down for the next time, and why that could not be: how it ended must be told all the same."""
+    try:
+        return ([one.told for one in memory.keep(found, events)] if memory else []), None
+    except Trouble as trouble:
+        return [], trouble
+
+
+def _undo(options: ansible.Options, steps: Sequence[Step]) -> str:
+    """The command that goes back; empty where nothing ran before."""
+    if not any(step.current for step in steps):
+        return ""
+    names = {step.name for step in steps}
+    words = [word for one in options.inventories for word in ("-i", one)]
+    words += ["--limit", options.limit] if options.limit else []
+    words += ["--name", *names] if len(names) == 1 else []
+    return shlex.join(["dsv4deploy", "rollback", *words])
+
+
+def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, as_json: bool) -> str:
     if as_json:
         outcomes = [asdict(one) for one in found]
         told = {"schema": "outcome/1", "exit": code(found), "outcomes": outcomes, "remembered": remembered}
@@ -114,8 +142,8 @@ def _summary(found: Sequence[Outcome], verb: str, remembered: Sequence[str], *, 
             lines += [f"    {line}" for line in one.lines[-_LINES_SHOWN:]]
     done = sum(one.end is End.APPLIED for one in found)
     lines.append(f"{done} applied, {len(found) - done} not." if done < len(found) else f"{done} applied, 0 failed.")
-    if done and verb == "apply":
-        lines[-1] += " To undo: dsv4deploy rollback"
+    if done and undo:
+        lines[-1] += f" To undo: {undo}"
     return "\n".join([*lines, *remembered]) + "\n"
 
 

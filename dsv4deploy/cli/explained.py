@@ -6,6 +6,7 @@ from dsv4deploy.model.nearest import likely
 from dsv4deploy.model.trouble import Exit, Trouble
 
 _MARK = "mark:"
+_FEW = 3
 
 
 def explained(name: str, own: Path | None) -> str:
@@ -16,6 +17,8 @@ def explained(name: str, own: Path | None) -> str:
     """
     from dsv4deploy.source.rulebook import catalogue, rulebook
 
+    if not name.strip():
+        raise Trouble("no name to explain", "dsv4deploy explain NAME", Exit.USAGE)
     if name.startswith(_MARK):
         return _mark(name.removeprefix(_MARK))
     rules = {rule.id: rule for rule in (*catalogue(), *(rulebook(own) if own else ()))}
@@ -54,17 +57,30 @@ def _key(name: str) -> str | None:
 def _flag(name: str, rules: list[str]) -> str:
     from dsv4deploy.flags import history
     from dsv4deploy.rim.catalogue_file import release
+    from dsv4deploy.source.argv import flag_at
     from dsv4deploy.source.flag_search import found
     from dsv4deploy.views.flags import flag_page, flags_data
 
     known, chosen = history(), release("")
+    short = flag_at(name, chosen)
     try:
-        names = found(name, chosen, known)
+        names = [short.name] if short else found(name, chosen, known)
     except Trouble:
         names = []
     if len(names) == 1:
         data = flags_data(names, chosen, known)
         return flag_page([*data["flags"], *data["variables"]][0], chosen.version)
-    close = likely(name, rules)
-    remedy = f"did you mean {' or '.join(close)}?" if close else "list with: dsv4deploy rules, dsv4deploy flags"
-    raise Trouble(f"nothing is called {name}", remedy, Exit.USAGE)
+    raise Trouble(f"nothing is called {name}", _instead(name, rules, len(names)), Exit.USAGE)
+
+
+def _instead(name: str, rules: list[str], flags: int) -> str:
+    """What a person may have meant who asked for a name that is none."""
+    begun = [rule for rule in rules if rule.startswith(name)]
+    if len(begun) > _FEW:
+        return f"{len(begun)} rules begin like that: dsv4deploy rules {name}"
+    close = [*begun, *likely(name, rules)]
+    if close:
+        return f"did you mean {' or '.join(dict.fromkeys(close))}?"
+    if flags:
+        return f"{flags} flags and variables have it in their names: dsv4deploy flags {name}"
+    return "list with: dsv4deploy rules, dsv4deploy flags"

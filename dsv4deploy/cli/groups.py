@@ -18,6 +18,15 @@ class ShowsByDefault(TyperGroup):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 (typer keeps these types to itself)
+        """What the command that may be left out takes: it is what a person types."""
+        return self.commands[DEFAULT].collect_usage_pieces(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 (likewise)
+        """The options of that command, and then the sub-commands."""
+        self.commands[DEFAULT].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 (typer keeps these types to itself)
         """The sub-commands, and what the one that may be left out takes first."""
         first = next((one for one in self.commands[DEFAULT].params if isinstance(one, TyperArgument)), None)

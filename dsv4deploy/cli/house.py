@@ -132,8 +132,10 @@ def marks_of(project: Path) -> list["tuple[Path, Mark]"]:
     """Every mark of a project with its file, those of rehearsals included.
 
     Raises:
-        Trouble: one of them cannot be read.
+        Trouble: one of them cannot be read, or there is no such folder.
     """
+    if not project.is_dir():
+        raise Trouble(f"there is no folder {project}", "--project is the folder of the profile", Exit.USAGE)
     from dsv4deploy.rim.marks import read
 
     paths = (path for rehearsal in (False, True) for path in mark_paths(project, rehearsal=rehearsal))

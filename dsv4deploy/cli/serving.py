@@ -8,8 +8,8 @@ from typing import Any
 from dsv4deploy.cli import fleet
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.observed import Deployment, Observation
-from dsv4deploy.model.plan import Action, Change, Step
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.node.scrub import secrets_of
 from dsv4deploy.rim import ansible
 
 Seen = Mapping[str, Observation | str]
@@ -29,6 +29,12 @@ def deployments(seen: Seen, name: str | None) -> list[tuple[str, str, Deployment
         for one, has in answer.deployments.items()
         if name in {None, one}
     ]
+
+
+def secrets(found: Sequence[tuple[str, str, Deployment]]) -> list[str]:
+    """The values that the manifests of these deployments hold and that nobody else may see."""
+    manifests = [has.manifest for _, _, has in found]
+    return [value for one in manifests for value in secrets_of(one.get("argv") or [], one.get("environment") or {})]
 
 
 def unreachable(seen: Seen) -> list[str]:
@@ -51,20 +57,6 @@ def meant(seen: Seen, name: str | None) -> str:
             lost[0] if lost else f"no node has a deployment{f' named {name}' if name else ''}", code=Exit.APPLY_FAILED
         )
     raise Trouble(f"there are several deployments: {', '.join(names)}", f"--name {names[0]}", Exit.USAGE)
-
-
-def steps(seen: Seen, name: str, action: Action, release: str = "") -> tuple[Step, ...]:
-    """One step for each node that has the deployment; a node that did not answer is a step too."""
-    found = [
-        Step(node, name, action if has.running else Action.START, (), release, has.current)
-        for node, _, has in deployments(seen, name)
-    ]
-    lost = [
-        Step(node, name, Action.UNREACHABLE, (Change("node", answer),))
-        for node, answer in seen.items()
-        if isinstance(answer, str)
-    ]
-    return (*found, *lost)
 
 
 def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **more: object) -> dict[str, Event]:

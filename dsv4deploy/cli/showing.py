@@ -1,6 +1,7 @@
 """Shows an apply while it goes on: a live board on a terminal, plain lines elsewhere, JSON lines for programs."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -65,15 +66,18 @@ def _live(console: "Console", steps: Sequence[Step], stopping: Callable[[], bool
 
 
 def _say(line: str | None) -> None:
+    """Print a line; where nobody reads any more (`| head`) or there is no room, the work goes on unseen."""
     if line is not None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _json_line(event: Event) -> None:
     told = {"schema": "event/1", "node": event.node, "name": event.name, "step": event.step, "kind": event.kind}
-    sys.stdout.write(json.dumps({**told, "answer": short(event)}) + "\n")
-    sys.stdout.flush()
+    _say(json.dumps({**told, "answer": short(event)}))
 
 
 def short(event: Event) -> dict[str, Any]:

@@ -51,7 +51,8 @@ class Bundle:
     def manifest(self) -> Artifact:
         """`manifest.json`: the digest first, then what it is made of."""
         document = {"schema": "manifest/1", "digest": self.digest, "tool": self.tool, **self._content}
-        return Artifact("manifest.json", (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        return Artifact("manifest.json", text.encode(), "0640")  # it repeats the environment
 
     @property
     def files(self) -> tuple[Artifact, ...]:

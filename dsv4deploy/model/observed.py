@@ -70,11 +70,12 @@ class Unit(Answer):
 
 
 class Deployment(Answer):
-    """One deployment on one node."""
+    """One deployment on one node; `earlier` is the release, other than the current one, that was healthy last."""
 
     current: str | None = None
     releases: tuple[str, ...] = ()
     confirmed: str | None = None
+    earlier: str | None = None
     pending: Trial | None = None
     lock: Lock | None = None
     drift: tuple[Drift, ...] = ()

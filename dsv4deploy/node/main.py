@@ -48,7 +48,7 @@ def _leads_on(one: Answer) -> bool:
     """Whether there is something to go on with: what is staged is switched, and what was started is judged."""
     if not one["ok"] or one.get("problems"):
         return False
-    started = one["changed"] or one.get("judging") or one["verb"] == "restore"
+    started = one["changed"] or one.get("judging") or one.get("already")
     return one["verb"] == "stage" or bool(one.get("to") and started)
 
 

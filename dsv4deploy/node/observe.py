@@ -77,6 +77,7 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
         "pending": place.pending(),
         "lock": lease(place),
         "confirmed": release.last_confirmed(place),
+        "earlier": release.last_confirmed(place, but=current),
         "start_seconds": [e["seconds"] for e in history if e.get("verb") == "confirmed" and "seconds" in e][-_STARTS:],
         "history": history[-_HISTORY:],
         "drift": [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import grp
 import hashlib
 import io
 import json
@@ -16,11 +17,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dsv4deploy.node import files, shadow
-from dsv4deploy.node.place import Place
+from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.trouble import Trouble
 
 _MARKER_LINES = 5
 _MARKER = "dsv4deploy"
+# The manifest holds what the environment file holds: neither is everybody's to read.
+_OWN = {"path": "manifest.json", "mode": "0640"}
 _HALF = re.compile(r"\.(new|old)-[0-9a-f]{64}")
 
 
@@ -63,15 +66,16 @@ def drift(place: Place, digest: str) -> list[dict[str, str]]:
     found = []
     for entry in manifest["files"]:
         inside = place.release(digest) / entry["path"]
-        found += _difference(inside, entry)
+        found += _difference(inside, entry, manifest)
         if entry.get("dest"):
-            found += _difference(Path(entry["dest"]), entry)
+            found += _difference(Path(entry["dest"]), entry, manifest)
     return found
 
 
 def broken(place: Place, digest: str) -> list[dict[str, str]]:
     """The drift inside the release folder alone."""
-    return [d for one in place.manifest(digest)["files"] for d in _difference(place.release(digest) / one["path"], one)]
+    manifest, folder = place.manifest(digest), place.release(digest)
+    return [d for one in manifest["files"] for d in _difference(folder / one["path"], one, manifest)]
 
 
 def foreign(manifest: dict[str, Any]) -> list[str]:
@@ -102,10 +106,11 @@ def outside(manifest: dict[str, Any]) -> list[Path]:
 def place_outside(place: Place, digest: str) -> list[str]:
     """Write the files that belong outside the release folder; the paths that changed."""
     changed = []
-    for entry in place.manifest(digest)["files"]:
-        if entry.get("dest") and _difference(Path(entry["dest"]), entry):
+    manifest = place.manifest(digest)
+    for entry in manifest["files"]:
+        if entry.get("dest") and _difference(Path(entry["dest"]), entry, manifest):
             data = (place.release(digest) / entry["path"]).read_bytes()
-            files.write(Path(entry["dest"]), data, int(entry["mode"], 8), _owner(entry))
+            _write(Path(entry["dest"]), data, entry, manifest)
             changed.append(entry["dest"])
     return changed
 
@@ -198,24 +203,27 @@ def _unpack(place: Place, target: Path, manifest: dict[str, Any], contents: dict
     fresh = place.releases / f".new-{target.name}"
     shutil.rmtree(str(fresh), ignore_errors=True)
     fresh.mkdir(mode=0o755)
-    for entry in [*manifest["files"], {"path": "manifest.json", "mode": "0644"}]:
-        path = fresh / entry["path"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write(path, contents[entry["path"]], int(entry["mode"], 8), _owner(entry))
+    for entry in [*manifest["files"], _OWN]:
+        (fresh / entry["path"]).parent.mkdir(parents=True, exist_ok=True)
+        _write(fresh / entry["path"], contents[entry["path"]], entry, manifest)
     files.sync(fresh)
     os.replace(str(fresh), str(target))
     files.sync(place.releases)
 
 
 def _repair(target: Path, manifest: dict[str, Any], contents: dict[str, bytes]) -> list[str]:
-    plain = {"path": "manifest.json", "mode": "0644", "sha256": hashlib.sha256(contents["manifest.json"]).hexdigest()}
-    bad = [entry for entry in [*manifest["files"], plain] if _difference(target / entry["path"], entry)]
+    own = {**_OWN, "sha256": hashlib.sha256(contents["manifest.json"]).hexdigest()}
+    bad = [entry for entry in [*manifest["files"], own] if _difference(target / entry["path"], entry, manifest)]
     for entry in bad:
-        files.write(target / entry["path"], contents[entry["path"]], int(entry["mode"], 8), _owner(entry))
+        _write(target / entry["path"], contents[entry["path"]], entry, manifest)
     return [entry["path"] for entry in bad]
 
 
-def _difference(path: Path, entry: dict[str, Any]) -> list[dict[str, str]]:
+def _write(path: Path, data: bytes, entry: dict[str, Any], manifest: dict[str, Any]) -> None:
+    files.write(path, data, int(entry["mode"], 8), _reader(manifest) if _is_private(entry) else None)
+
+
+def _difference(path: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> list[dict[str, str]]:
     found = files.digest(path)
     if found is None:
         what = "missing"
@@ -223,6 +231,8 @@ def _difference(path: Path, entry: dict[str, Any]) -> list[dict[str, str]]:
         what = "edited"
     elif path.stat().st_mode & 0o7777 != int(entry["mode"], 8):
         what = f"mode {path.stat().st_mode & 0o7777:04o}"
+    elif _is_private(entry) and _reader(manifest) not in (None, (path.stat().st_uid, path.stat().st_gid)):
+        what = "owned by others"
     else:
         return []
     return [{"path": str(path), "what": what}]
@@ -243,14 +253,18 @@ def _marked(data: bytes) -> bool:
     return any(line.lstrip().startswith("#") and _MARKER in line for line in top)
 
 
-def _owner(entry: dict[str, Any]) -> tuple[int, int] | None:
-    name = entry.get("owner")
-    if not name or os.geteuid() != 0:
+def _reader(manifest: dict[str, Any]) -> tuple[int, int] | None:
+    """Root, and the group by which the server reads what is not everybody's; None where all is one's own."""
+    name = account(manifest)
+    if os.geteuid() != 0 or not name:
         return None
+    under_systemd = manifest["service"]["supervisor"] == "systemd"
+    group = ((manifest.get("profile") or {}).get("service") or {}).get("group") if under_systemd else None
     try:
-        found = pwd.getpwnam(name)
+        return 0, grp.getgrnam(group).gr_gid if group else pwd.getpwnam(name).pw_gid
     except KeyError:
-        raise Trouble(
-            "system", f"there is no user {name} on this node", f"create it: useradd --system {name}"
-        ) from None
-    return found.pw_uid, found.pw_gid
+        return None  # preflight tells it
+
+
+def _is_private(entry: dict[str, Any]) -> bool:
+    return not int(entry["mode"], 8) & 0o007

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 HIDDEN = "<hidden>"
 # A name that says that its value is secret; `tokenizer`, `max_tokens` and `prompt_tokens` are none.
@@ -40,11 +40,20 @@ def secret_name(name: str) -> bool:
 
 def scrubbed(text: str, known: Iterable[str] = ()) -> str:
     """The text without secrets; `known` are values that are hidden wherever they stand."""
+    return _without(text, known, lambda _: HIDDEN)
+
+
+def masked(text: str) -> str:
+    """The text with a star for each character of a secret, so that every other one keeps its column."""
+    return _without(text, (), lambda secret: "*" * len(secret))
+
+
+def _without(text: str, known: Iterable[str], hide: Callable[[str], str]) -> str:
     for value in sorted({one for one in known if len(one) >= _SHORTEST}, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
+        text = text.replace(value, hide(value))
     for shape in _SHAPES:
-        text = shape.sub(HIDDEN, text)
-    return _ASSIGNED.sub(_assigned, text)
+        text = shape.sub(lambda found: hide(found[0]), text)
+    return _ASSIGNED.sub(lambda found: _assigned(found, hide), text)
 
 
 def secrets_of(argv: list[str], environment: dict[str, str]) -> list[str]:
@@ -72,7 +81,7 @@ def scrubbed_tree(tree: Any, known: Iterable[str] = ()) -> Any:  # noqa: ANN401 
     return scrubbed(tree, known) if isinstance(tree, str) else tree
 
 
-def _assigned(found: re.Match[str]) -> str:
+def _assigned(found: re.Match[str], hide: Callable[[str], str]) -> str:
     name, value = found["name"], found["value"]
     told = found["sign"].strip()
     is_flag = name.startswith("--")
@@ -80,4 +89,4 @@ def _assigned(found: re.Match[str]) -> str:
     if not secret_name(name.lstrip("-")) or value.lower() in _NO_SECRET or counted or not (told or is_flag):
         return found[0]
     quote = value[0] if value[0] in "\"'" else ""
-    return f"{name}{found['sign']}{quote}{HIDDEN}{quote}"
+    return f"{name}{found['sign']}{quote}{hide(value.strip(quote) if quote else value)}{quote}"

@@ -4,9 +4,12 @@ The private data of a run holds no secret and is removed. Host keys are checked;
 within seconds.
 """
 
+import configparser
 import contextlib
+import functools
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -25,9 +28,14 @@ from dsv4deploy.stages.assign import Host
 
 # Without these a connection to a node that vanished hangs for minutes, whatever Ansible's own timeout says.
 _ALIVE = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+_SSH_ARGS = "--ssh-extra-args"
 _QUESTION = r"^BECOME password.*:\s*?$"
 # How long it may take until an interrupt is heard.
 _ATTENTION_S = 1
+# What Ansible says of an inventory: of names in a limit, of a file that a plugin could not read, and where.
+_UNMATCHED = re.compile(r"Could not match supplied host pattern, ignoring: (\S+)")
+_REFUSED = re.compile(r"Failed to parse inventory with '\w+' plugin: (?:Failed to parse inventory: )?(.+)")
+_ORIGIN = re.compile(r"^Origin: (\S+:\d+)", re.MULTILINE)
 _GROUPS_ALWAYS = {"all", "ungrouped"}
 
 
@@ -54,6 +62,7 @@ class Played:
     output: str = field(default="", repr=False)
 
 
+@functools.lru_cache(maxsize=1)  # one command has one inventory, and every run on its nodes needs it
 def hosts(options: Options) -> tuple[Host, ...]:
     """The nodes of the inventories with their groups and variables, in Ansible's order.
 
@@ -72,11 +81,14 @@ def hosts(options: Options) -> tuple[Host, ...]:
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=_environment(options))
     # Ansible warns of an inventory that no plugin can read, and goes on with none.
     if done.returncode or "Unable to parse" in done.stderr:
-        raise Trouble(f"Ansible cannot read the inventory: {_last(done.stderr)}")
-    found = _hosts(json.loads(done.stdout))
+        raise Trouble(f"Ansible cannot read the inventory: {_why_unread(done.stderr)}", _how_to_read(done.stderr))
+    found, where = _hosts(json.loads(done.stdout)), ", ".join(options.inventories)
+    strange = _UNMATCHED.findall(done.stderr) if options.limit else []
+    if strange:  # Ansible would go on without it, or without leaving it out
+        raise Trouble(f"{where} has no node or group {strange[0]}", f"mend --limit {options.limit}", Exit.USAGE)
     if not found:
         of = f" with --limit {options.limit}" if options.limit else ""
-        raise Trouble(f"{', '.join(options.inventories)} has no nodes{of}", code=Exit.USAGE)
+        raise Trouble(f"{where} has no nodes{of}", "add them, for instance below [gpu]", Exit.USAGE)
     return found
 
 
@@ -104,8 +116,9 @@ def play(
     def hear(raw: Mapping[str, Any]) -> bool:
         if raw.get("event") == "runner_on_start":
             begin(str(raw["event_data"]["host"]))
-        for event in _events(raw):
-            events.append(event)
+        heard = _events(raw)
+        events.extend(heard)  # all of them, whatever becomes of the telling
+        for event in heard:
             tell(event)
         return False
 
@@ -115,7 +128,9 @@ def play(
         # Where this file is already, ansible-runner does not write down the passwords that it is given.
         Path(private, "env").mkdir()
         Path(private, "env/passwords").write_text("{}")
-        own.write_text(json.dumps({"all": {"hosts": {node: dict(by_node.get(node, {})) for node in nodes}}}))
+        kept = _kept_alive(options)
+        variables_of = {node: {**kept.get(node, {}), **by_node.get(node, {})} for node in nodes}
+        own.write_text(json.dumps({"all": {"hosts": variables_of}}))
         with _handed_over(options.vault_password) as vault:
             result = ansible_runner.run(
                 private_data_dir=private,
@@ -123,7 +138,7 @@ def play(
                 playbook=f"{name}.yml",
                 inventory=[*_absolute(options), str(own)],
                 extravars={"dsv4_hosts": list(nodes), "dsv4_tool": str(tool), **variables},
-                cmdline=shlex.join([*_become(options), *vault, *options.extra]) or None,
+                cmdline=shlex.join([*_become(options), *vault, *_ssh_args(options)[1]]) or None,
                 passwords={_QUESTION: options.become_password} if options.become_password else None,
                 forks=options.forks,
                 quiet=not options.show,
@@ -211,12 +226,15 @@ def _handed_over(password: str | None) -> Iterator[list[str]]:
 
 def _environment(options: Options) -> dict[str, str]:
     bin_ = str(Path(sys.executable).parent)
-    extra = os.environ.get("ANSIBLE_SSH_EXTRA_ARGS", "")
+    config = _config()
+    theirs = _ssh_args(options)[0] or os.environ.get("ANSIBLE_SSH_EXTRA_ARGS") or _configured_ssh_args(config)
     return {
         **os.environ,
         "PATH": f"{bin_}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        # A run has a folder of its own, where Ansible would not find the one beside the inventory.
+        **({"ANSIBLE_CONFIG": config} if config else {}),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
-        "ANSIBLE_SSH_EXTRA_ARGS": f"{extra} {_ALIVE}".strip(),
+        "ANSIBLE_SSH_EXTRA_ARGS": f"{theirs} {_ALIVE}".strip(),
         "ANSIBLE_TIMEOUT": os.environ.get("ANSIBLE_TIMEOUT", "10"),
         "ANSIBLE_FORKS": str(options.forks),
         "ANSIBLE_NOCOLOR": "1",
@@ -225,11 +243,53 @@ def _environment(options: Options) -> dict[str, str]:
     }
 
 
+def _config() -> str | None:
+    """The configuration of Ansible that holds where we are; None if there is none."""
+    from ansible.config.manager import find_ini_config_file  # noqa: PLC0415 (a tenth of a second that only a run should cost)
+
+    found = find_ini_config_file()
+    return str(Path(os.fsdecode(found)).absolute()) if found else None
+
+
+def _configured_ssh_args(config: str | None) -> str:
+    read = configparser.RawConfigParser()
+    with contextlib.suppress(configparser.Error, UnicodeDecodeError):  # Ansible itself will say what is wrong with it
+        read.read([config] if config else [])
+    return read.get("ssh_connection", "ssh_extra_args", fallback="")
+
+
+def _ssh_args(options: Options) -> tuple[str, list[str]]:
+    """What the words for Ansible say to ssh, and the other words: said there, it would replace what we say."""
+    words, said = list(options.extra), ""
+    for index in reversed([index for index, word in enumerate(words) if word.partition("=")[0] == _SSH_ARGS]):
+        taken = words[index : index + (1 if "=" in words[index] else 2)]
+        del words[index : index + len(taken)]
+        said = said or (taken[0].partition("=")[2] if len(taken) == 1 else taken[1])
+    return said, words
+
+
+def _kept_alive(options: Options) -> dict[str, dict[str, str]]:
+    """The variables of nodes of which the inventory says itself what ssh is told: both are said."""
+    said = {host.name: host.variables.get("ansible_ssh_extra_args") for host in hosts(options)}
+    return {node: {"ansible_ssh_extra_args": f"{words} {_ALIVE}"} for node, words in said.items() if words}
+
+
 def _program(name: str) -> str:
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.exists() else name
 
 
-def _last(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it did not say why"
+def _why_unread(said: str) -> str:
+    """The first reason that Ansible gives; the lines after it tell the same of every plugin that it tried."""
+    refused = _REFUSED.search(said)
+    place = _ORIGIN.search(said)
+    if refused:
+        return refused[1].strip() + (f" ({place[1]})" if place else "")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return lines[-1].removeprefix("[ERROR]: ") if lines else "it did not say why"
+
+
+def _how_to_read(said: str) -> str:
+    if "vault" in said.lower() and "decrypt" in said.lower():
+        return "its encrypted variables need their password: --ask-vault-pass, or --vault-password-file FILE"
+    return "see all that it says: ansible-inventory --list -i INVENTORY"

@@ -50,18 +50,20 @@ def read(folder: Path) -> Mapping[str, bytes]:
 def _listed(folder: Path) -> list[str]:
     """The files of the bundle, by its manifest: a shadow package that was laid beside them is none of it."""
     manifest = folder / MANIFEST
+    if not manifest.is_file() and any(folder.iterdir()):
+        raise Trouble(f"{folder} is no bundle of ours", "name a folder that render wrote")
     listed = [entry["path"] for entry in json.loads(manifest.read_bytes())["files"]] if manifest.is_file() else []
     names = {path.name for path in folder.iterdir() if path.is_file()} | set(listed)
     return sorted(name for name in names if (folder / name).is_file())
 
 
 def _fill(bundle: Bundle, folder: Path) -> None:
-    folder.chmod(0o755)
     for artifact in bundle.files:
         path = folder / artifact.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(artifact.text)
         path.chmod(int(artifact.mode, 8))
+    folder.chmod(0o755)  # not before each file has its mode
 
 
 def _swap(fresh: Path, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +24,7 @@ class Planned(NamedTuple):
 
 
 def write(path: Path, plan: Plan, wanted: Sequence[Wanted], folders: Mapping[str, Path]) -> None:
-    """Keep `plan` and its bundles at `path`.
+    """Keep `plan` and its bundles at `path`, readable by its owner alone: the bundles hold the environment.
 
     Raises:
         Trouble: it cannot be written.
@@ -35,7 +36,9 @@ def write(path: Path, plan: Plan, wanted: Sequence[Wanted], folders: Mapping[str
         "bundles": {digest: _files(folder) for digest, folder in folders.items()},
     }
     try:
-        path.write_text(json.dumps(document), encoding="utf-8")
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o600)
+            json.dump(document, file)
     except OSError as error:
         raise Trouble(f"{path} cannot be written: {error.strerror}") from None
 

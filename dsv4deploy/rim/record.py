@@ -24,6 +24,7 @@ class Record:
             Trouble: it cannot be written; nothing is done that leaves no record.
         """
         moment = datetime.now(UTC)
+        self.lost: str | None = None
         self._began = time.monotonic()
         self.path = folder / "applies" / f"{moment:%Y%m%dT%H%M%S}-{os.getpid()}-{verb}.jsonl"
         try:
@@ -31,16 +32,27 @@ class Record:
             (folder / ".gitignore").write_text("*\n")
             self._file = self.path.open("a", encoding="utf-8")
         except OSError as error:
-            raise Trouble(f"{self.path} cannot be written: {error.strerror}", "make the folder writable") from None
+            raise Trouble(
+                f"{self.path} cannot be written: {error.strerror}", "make the folder writable; no node was touched"
+            ) from None
         self.add({"schema": "record/1", "verb": verb, "at": f"{moment:%Y-%m-%dT%H:%M:%SZ}", "who": who()})
+        if self.lost:
+            raise Trouble(f"{self.path} cannot be written: {self.lost}", "make room; no node was touched")
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Add one event, with the seconds since the beginning."""
-        self._file.write(json.dumps({"t": round(time.monotonic() - self._began, 2), **event}) + "\n")
-        self._file.flush()
+        """Add one event, with the seconds since the beginning; what cannot be written is lost, and the work goes on."""
+        try:
+            self._file.write(json.dumps({"t": round(time.monotonic() - self._began, 2), **event}) + "\n")
+            self._file.flush()
+        except OSError as error:
+            self.lost = self.lost or error.strerror
 
     def close(self) -> None:
-        self._file.close()
+        """End the record; `lost` says why it is not whole, if it is not."""
+        try:
+            self._file.close()
+        except OSError as error:
+            self.lost = self.lost or error.strerror
 
 
 def who() -> str:

@@ -1,10 +1,10 @@
-"""Reads the files that a person wrote, and says in one line why one cannot be read."""
+"""Reads the files that a person wrote and writes those that one asked for, and says in one line why that cannot be."""
 
 import stat
 from pathlib import Path
 
 from dsv4deploy.model.nearest import nearest
-from dsv4deploy.model.trouble import Trouble
+from dsv4deploy.model.trouble import Exit, Trouble
 
 # Far more than any text written by hand; what is larger was named by mistake.
 LARGEST = 16 * 1024 * 1024
@@ -71,3 +71,23 @@ def _beside(path: Path) -> str:
     except OSError:
         return f"there is no folder {path.parent} either"
     return f"did you mean {path.with_name(near)}?" if near else f"look for it: ls {path.parent}"
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet, whole or not at all.
+
+    Raises:
+        Trouble: it is there, or cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                path.unlink()
+                raise
+    except FileExistsError:
+        raise Trouble(f"{path} exists", "name another file, or remove it first", Exit.USAGE) from None
+    except OSError as error:
+        raise Trouble(f"{path} cannot be written: {error.strerror}", "name another file") from None

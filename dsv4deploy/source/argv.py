@@ -161,7 +161,7 @@ class _Reader:
         if foreign is not None and life is None:
             return ForeignFlag(name, words, foreign)
         if option.matches:
-            return AmbiguousFlag(name, words[:1], tuple(sorted(option.matches)), life)
+            return AmbiguousFlag(name, words, tuple(sorted(option.matches)), life)
         if life is not None:
             return OtherVersionFlag(name, words, life)
         meant = likely(name, self.catalogue.spellings, alike=ALIKE) if self.suggest else ()

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from dsv4deploy.model.nearest import misspelt
 from dsv4deploy.model.plan import Wanted
 from dsv4deploy.model.trouble import Exit, Trouble
 
 _GROUP = "gpu"
+# What an inventory may say to us.
+_OURS = ("dsv4_profile", "dsv4_variant", "dsv4_set", "dsv4_root")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,13 @@ def assign(hosts: Sequence[Host], given: str | None, usual: str | None) -> tuple
         usual: the profile that is taken if nobody names one (`profile.yaml`), if it exists.
 
     Raises:
-        Trouble: nothing is assigned, or both the command line and the inventory name a profile for a node.
+        Trouble: nothing is assigned, both the command line and the inventory name a profile for a node, or a variable
+            of the inventory is one of ours but for a slip of the pen.
     """
     found: list[Assignment] = []
     grouped = any(_GROUP in host.groups for host in hosts)
     for host in hosts:
+        _see_that_they_are_ours(host)
         named = _texts(host.variables.get("dsv4_profile"))
         variants, sets = _texts(host.variables.get("dsv4_variant")), _texts(host.variables.get("dsv4_set"))
         if named and given:
@@ -59,11 +64,22 @@ def assign(hosts: Sequence[Host], given: str | None, usual: str | None) -> tuple
         found += [Assignment(host.name, profile, variants, sets, from_inventory=True) for profile in named]
     if not found:
         raise Trouble(
-            f"no profile for the {len(hosts)} nodes of this inventory",
+            f"no profile for the {f'{len(hosts)} nodes' if len(hosts) > 1 else 'node'} of this inventory",
             "name one: dsv4deploy apply PROFILE -i INVENTORY, or dsv4_profile=... in the inventory",
             Exit.USAGE,
         )
     return tuple(found)
+
+
+def _see_that_they_are_ours(host: Host) -> None:
+    for name in host.variables:
+        meant = () if name in _OURS else misspelt(name, _OURS)
+        if meant:
+            raise Trouble(
+                f"the inventory sets {name} for {host.name}, which nothing reads",
+                f"did you mean {meant[0]}?",
+                Exit.USAGE,
+            )
 
 
 def machines(hosts: Iterable[Host]) -> Mapping[str, str]:

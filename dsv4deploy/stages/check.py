@@ -9,6 +9,7 @@ from dsv4deploy.model.effective import Effective
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
+from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.rule import Condition, Found, Missing, Rule, known
 from dsv4deploy.stages.effective import effective as settle
@@ -79,7 +80,8 @@ def check(
                 found.append(told)
     said = {one.rule for one in found}
     found += [one for one in beside if one.rule not in said]
-    report = _waive(found, tuple(unknown), waivers, today, len(living))
+    judged = _waive(found, tuple(unknown), waivers, today, [rule.id for rule in living])
+    report = replace(judged, looked_at=len(living))
     return replace(report, waived=(*report.waived, *provided))
 
 
@@ -342,22 +344,35 @@ def _said(subject: str, situation: Situation) -> str:
         return f"{name} is {situation.launch.environment[name].value}"
     found, outcome = _setting(name, situation.launch), situation.outcome(name)
     written = outcome.written
-    said = f"{found.flag if found else name} is {written}"
+    said = f"{found.flag if found else name} is {str(written).lower() if isinstance(written, bool) else written}"
     return said if outcome.needs or outcome.value == written else f"{said}, in effect {outcome.value}"
 
 
 def _waive(
-    found: Sequence[Diagnostic], unknown: tuple[Unknown, ...], waivers: Sequence[Waiver], today: str, looked_at: int
+    found: Sequence[Diagnostic],
+    unknown: tuple[Unknown, ...],
+    waivers: Sequence[Waiver],
+    today: str,
+    known: Sequence[str],
 ) -> Report:
     living = [waiver for waiver in waivers if not _ran_out(waiver, today)]
     allowed = {waiver.rule: waiver for waiver in living}
     waived = tuple(Waived(d, allowed[d.rule].reason, allowed[d.rule].until) for d in found if d.rule in allowed)
     speaking = [d for d in found if d.rule not in allowed]
     idle = [w for w in living if w.rule not in {d.rule for d in found} | {u.rule for u in unknown}]
-    speaking += [_about_waiver(w, "allows nothing: the rule finds nothing here", "take it out") for w in idle]
+    names = [*(d.rule for d in found), *known]
+    speaking += [_idle(waiver, names) for waiver in idle]
     gone = [waiver for waiver in waivers if _ran_out(waiver, today)]
     speaking += [_about_waiver(w, f"ran out on {w.until}", "take it out, or give a new date and reason") for w in gone]
-    return Report(tuple(speaking), unknown, waived, looked_at)
+    return Report(tuple(speaking), unknown, waived)
+
+
+def _idle(waiver: Waiver, names: Sequence[str]) -> Diagnostic:
+    """That a waiver allows nothing: its rule finds nothing, or nothing is called so."""
+    meant = nearest(waiver.rule, names) if waiver.rule not in names else None
+    if meant:
+        return _about_waiver(waiver, "allows nothing: no rule is called so", f"did you mean {meant}?")
+    return _about_waiver(waiver, "allows nothing: the rule finds nothing here", "take it out")
 
 
 def _ran_out(waiver: Waiver, today: str) -> bool:

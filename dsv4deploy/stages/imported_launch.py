@@ -202,12 +202,10 @@ def _place(error: ArgvError, words: Sequence[Word]) -> Place | None:
 
 
 def _unknown_value(word: Word, name: str) -> Diagnostic:
-    needs = ", ".join(word.needs)
-    what = f"{name} takes its value from" if name else "further arguments come from"
     return Diagnostic(
         "unknown-word",
         Level.NOTE,
-        f"{what} {needs}, which this file does not set",
+        _not_known(word, name),
         (name,) if name else (),
         word.place,
         "not known",
@@ -215,6 +213,16 @@ def _unknown_value(word: Word, name: str) -> Diagnostic:
         effect="nothing is said about it: no rule guesses a value",
         remedy=f"tell it: --env {word.needs[0]}=VALUE" if word.needs[0].isidentifier() else "write the value out",
     )
+
+
+def _not_known(word: Word, name: str) -> str:
+    needs = ", ".join(word.needs)
+    if word.needs == (f"{name}, which line {word.place.line} may set",):
+        return f"{name} is not known here: line {word.place.line} may set it"
+    if any(", which line " in need for need in word.needs):
+        return f"{name or 'what further arguments say'} is not known here: it needs {needs}"
+    what = f"{name} takes its value from" if name else "further arguments come from"
+    return f"{what} {needs}, which this file does not set"
 
 
 def _used(word: Word) -> tuple[Related, ...]:

@@ -14,6 +14,7 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.imported import Command, Imported, Remainder, Sure, Word
 from dsv4deploy.model.launch import Json, Setting
 from dsv4deploy.model.place import Place
+from dsv4deploy.node.scrub import HIDDEN, secret_name
 from dsv4deploy.stages.command import MOUNTED_ENTRY
 from dsv4deploy.stages.imported_fields import (
     DIRECTIVES,
@@ -222,7 +223,7 @@ class _Drafting:
 
     def _setting(self, setting: Setting) -> None:
         if setting.dest in SECRETS:
-            return self._secret(setting)
+            return self._secret(setting.flag, setting.place or self.command.place, SECRETS[setting.dest])
         path, when = flag_fields(self.catalogue).get(setting.dest, ((), True))
         if path and not isinstance(setting.value, bool):
             return self.add(path, _plain(setting.value), self._word(setting), setting.place)
@@ -230,9 +231,9 @@ class _Drafting:
             return self.add(path, when, place=setting.place)
         return self._argument(setting)
 
-    def _secret(self, setting: Setting) -> None:
-        reason = f"a secret: write it to a file of mode 0600 on the node and name that as {SECRETS[setting.dest]}"
-        self.left.append(Remainder(f"{setting.flag} ...", setting.place or self.command.place, reason))
+    def _secret(self, flag: str, place: Place, path: str) -> None:
+        reason = f"a secret: write it to a file of mode 0600 on the node and name that as {path}"
+        self.left.append(Remainder(f"{flag} {HIDDEN}", place, reason))
 
     def _argument(self, setting: Setting) -> None:
         """A flag that no field says, by its own name."""
@@ -247,7 +248,10 @@ class _Drafting:
     def _error(self, error: ArgvError) -> None:
         words = [self.said.words[at] for at in error.words]
         name, equals, joined = words[0].text.partition("=") if words else ("", "", "")
-        if not _FLAG_NAME.fullmatch(name) or name in {"--help", "--api-key", "--admin-api-key"}:
+        secret = SECRETS.get(name.removeprefix("--").replace("-", "_"))
+        if secret and (equals or len(words) > 1):
+            return self._secret(name, words[0].place, secret)
+        if secret or not _FLAG_NAME.fullmatch(name) or name == "--help":
             return self.leave(words, "the engine takes it for no argument")
         values = [joined] if equals else [word.text for word in words[1:]]
         value: Any = True if not values else values[0] if len(values) == 1 else values
@@ -262,6 +266,10 @@ class _Drafting:
         self._caches(variables)
         self._cards(variables)
         for name, word in variables.items():
+            if word.known and word.text and secret_name(name):
+                reason = "a secret: export it in a file of mode 0600 on the node and name that as nccl.env_file"
+                self.left.append(Remainder(f"{name}={HIDDEN}", word.place, reason))
+                continue
             path = variable_fields().get(name) or (*section(name), name)
             if word.known:
                 self.add(path, variable_value(path, word.text), word)

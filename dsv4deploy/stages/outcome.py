@@ -63,12 +63,8 @@ def _outcome(step: Step, events: Sequence[Event]) -> Outcome:
     lost = next((event for event in events if event.kind is Kind.UNREACHABLE), None)
     by_verb = {event.step: event for event in own}
     restored = by_verb.get("restore")
-    if restored is not None and restored.kind is Kind.OK:
-        return _restored(step, own, restored)
     if restored is not None:
-        return Outcome(
-            node, name, End.DOWN, f"{_why(own)}; and the release before could not be brought back: {_message(restored)}"
-        )
+        return _restored(step, own, restored) if restored.kind is Kind.OK else _not_restored(step, own, restored)
     if lost is not None:
         return Outcome(node, name, End.LOST, f"the node cannot be reached any more: {_message(lost)}; {_left(by_verb)}")
     failed = next((event for event in reversed(events) if event.kind is Kind.FAILED), None)
@@ -106,10 +102,23 @@ def _restored(step: Step, own: Sequence[Event], restored: Event) -> Outcome:
     )
 
 
+def _not_restored(step: Step, own: Sequence[Event], restored: Event) -> Outcome:
+    """A restore that failed: what runs now is down, or somebody else's to tell."""
+    if _word(restored) == "locked":
+        return Outcome(step.node, step.name, End.FAILED, f"{_message(restored)}; what runs there is theirs to tell")
+    told = f"{_why(own)}; and the release before could not be brought back: {_message(restored)}"
+    return Outcome(step.node, step.name, End.DOWN, told)
+
+
 def _why(own: Sequence[Event]) -> str:
     """What went wrong first."""
     failed = next((event for event in own if event.kind is Kind.FAILED), None)
     return _message(failed) if failed else "it was not ready in time"
+
+
+def _word(event: Event) -> str:
+    error = event.answer.get("error")
+    return str(error.get("word")) if isinstance(error, dict) else ""
 
 
 def _message(event: Event) -> str:

@@ -57,11 +57,9 @@ def _laying(package: Laying) -> str:
 def _decided(
     wanted: Wanted, has: Deployment, against: Against, gone: frozenset[str]
 ) -> tuple[Action, Sequence[Change]]:
-    if has.lock and has.lock.token not in gone:
-        lock = has.lock
-        return Action.REFUSE, [
-            Change("lock", f"{lock.who} applies here since {lock.since}, seen {lock.seen_s:.0f} s ago")
-        ]
+    locked = worked_on(has, gone)
+    if locked:
+        return Action.REFUSE, [locked]
     if against.problems:
         return Action.REFUSE, [
             Change(one.check, f"{one.message}: {one.remedy}" if one.remedy else one.message) for one in against.problems
@@ -73,6 +71,14 @@ def _decided(
     if has.current != wanted.digest:
         return (Action.RESTART if has.running else Action.START), differences(wanted, has)
     return _same_release(has)
+
+
+def worked_on(has: Deployment, gone: frozenset[str]) -> Change | None:
+    """That somebody else works on the deployment now; None if nobody does, or only those that are `gone`."""
+    lock = has.lock
+    if lock is None or lock.token in gone:
+        return None
+    return Change("lock", f"{lock.who} applies here since {lock.since}, seen {lock.seen_s:.0f} s ago")
 
 
 def _same_release(has: Deployment) -> tuple[Action, Sequence[Change]]:

@@ -18,6 +18,7 @@ from dsv4deploy.source.environment import check_env
 
 TOGGLES = "kernels.toggles."
 TOGGLE_NOT_READ = "toggle-not-read"
+UNKNOWN_VARIABLE = "unknown-variable"
 NOT_READ = "nobody reads it, so that it has no effect, and nothing says so"
 
 
@@ -86,7 +87,7 @@ def _unknown(error: UnknownVariable, variable: Variable, catalogue: Catalogue, h
     remedy = f"did you mean {' or '.join(error.nearest[:2])}?" if error.nearest else ""
     of = f" (it is of {foreign.engine})" if foreign else ""
     return Diagnostic(
-        "unknown-variable",
+        UNKNOWN_VARIABLE,
         level,
         f"{error.name} is no variable of SGLang {catalogue.version} or of a library below it{of}",
         (error.name,),

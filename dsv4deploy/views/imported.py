@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from dsv4deploy.model.imported import Command, Container, Imported, Word
+from dsv4deploy.node.scrub import HIDDEN, scrubbed, secret_name
 from dsv4deploy.stages.imported_profile import Draft
 
-_SECRET_FLAGS = ("--api-key", "--admin-api-key")
+_KEYS = ("--api-key", "--admin-api-key")
+_SHORTEST = len("--a")
 
 
 def as_json(imported: Imported) -> str:
@@ -20,7 +22,8 @@ def as_json(imported: Imported) -> str:
         "commands": [_command(command) for command in imported.commands],
         "understood": [{"place": str(piece.place), "as": piece.role} for piece in imported.pieces],
         "not_understood": [
-            {"place": str(left.place), "text": left.text, "reason": left.reason} for left in imported.remainder
+            {"place": str(left.place), "text": scrubbed(left.text), "reason": left.reason}
+            for left in imported.remainder
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -39,7 +42,10 @@ def _command(command: Command) -> dict[str, Any]:
         "entry": command.entry,
         "lead": [word.text for word in command.lead],
         "argv": [_word(word) for word in _masked(command.argv)],
-        "environment": {name: _word(word) for name, word in command.environment.items()},
+        "environment": {
+            name: _word(replace(word, text=HIDDEN) if secret_name(name) else word)
+            for name, word in command.environment.items()
+        },
         "removed": list(command.removed),
         "prefixes": [[word.text for word in prefix.words] for prefix in command.prefixes],
         "outputs": [piece.role for piece in command.outputs],
@@ -65,12 +71,17 @@ def _word(word: Word) -> dict[str, Any]:
 
 def _masked(words: tuple[Word, ...]) -> list[Word]:
     found: list[Word] = []
-    for word in words:
-        name = word.text.partition("=")[0]
-        if name in _SECRET_FLAGS and name != word.text:
-            found.append(replace(word, text=f"{name}=***"))
-        elif found and found[-1].text in _SECRET_FLAGS:
-            found.append(replace(word, text="***"))
+    for before, word in zip((None, *words), words, strict=False):
+        name, equals, _ = word.text.partition("=")
+        if equals and _is_secret_flag(name):
+            found.append(replace(word, text=f"{name}={HIDDEN}"))
         else:
-            found.append(word)
+            hidden = before is not None and _is_secret_flag(before.text)
+            found.append(replace(word, text=HIDDEN) if hidden else word)
     return found
+
+
+def _is_secret_flag(word: str) -> bool:
+    """Whether it is a flag whose value is secret, the engine's own in short too."""
+    short = any(own.startswith(word) for own in _KEYS) and len(word) >= _SHORTEST
+    return word.startswith("--") and (short or secret_name(word.removeprefix("--")))

@@ -26,10 +26,19 @@ def render(plan: Plan) -> str:
 
 def machine(plan: Plan) -> str:
     """The plan as JSON, schema `plan/1`."""
+    return json.dumps(_document(plan), indent=2) + "\n"
+
+
+def line(plan: Plan) -> str:
+    """The same in one line, the first of a stream of lines."""
+    return json.dumps(_document(plan)) + "\n"
+
+
+def _document(plan: Plan) -> dict[str, object]:
     steps = [
         {**asdict(step), "action": step.action.value, "changes": list(map(asdict, step.changes))} for step in plan.steps
     ]
-    return json.dumps({"schema": "plan/1", "changes": bool(plan.work), "steps": steps}, indent=2) + "\n"
+    return {"schema": "plan/1", "changes": bool(plan.work), "steps": steps}
 
 
 def _no_changes(plan: Plan) -> str:
@@ -43,8 +52,10 @@ def _step(step: Step) -> Iterator[str]:
     head = f"{step.node}  {step.name}  "
     if step.action is Action.NONE:
         yield f"{head}no changes: runs release {step.release[:_SHORT]}"
-    elif step.action in {Action.REFUSE, Action.UNREACHABLE}:
-        yield from (f"{head}{step.action}: {change.subject}: {change.reason}" for change in step.changes)
+    elif step.action is Action.UNREACHABLE:
+        yield from (f"{head}unreachable: {change.reason}" for change in step.changes)
+    elif step.action is Action.REFUSE:
+        yield from (f"{head}refuse: {change.subject}: {change.reason}" for change in step.changes)
     else:
         yield head + _what(step)
         yield from (line for change in _shown(step) for line in _change(change))
@@ -93,11 +104,11 @@ def _change(change: Change) -> Iterator[str]:
 
 def _closing(plan: Plan) -> str:
     down = sum(step.stops_a_server for step in plan.work)
-    words = [
-        f"{len(plan.work)} to change",
-        f"{down} running servers go down for it" if down else "no running server goes down",
-    ]
-    return ", ".join([*words, *([f"{len(plan.refused)} refused"] if plan.refused else [])]) + "."
+    lost = sum(step.action is Action.UNREACHABLE for step in plan.refused)
+    goes = "1 running server goes" if down == 1 else f"{down} running servers go"
+    words = [f"{len(plan.work)} to change", f"{goes} down for it" if down else "no running server goes down"]
+    words += [f"{len(plan.refused) - lost} refused"] if len(plan.refused) > lost else []
+    return ", ".join([*words, *([f"{lost} unreachable"] if lost else [])]) + "."
 
 
 def _duration(seconds: float) -> str:

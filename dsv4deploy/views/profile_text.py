@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dsv4deploy.model.place import Place
+from dsv4deploy.node.scrub import scrubbed
 from dsv4deploy.source.scalars import meaning
 from dsv4deploy.stages.imported_fields import Entry
 from dsv4deploy.stages.imported_profile import Draft
@@ -22,9 +23,9 @@ def render(draft: Draft, file: str) -> str:
         lines += _entry(entry, file)
     if draft.left:
         lines += ["", f"# Not carried over from {_comment(file)}; look at each:"]
-        lines += [
-            f"#   {_comment(str(left.place))}  {_short(left.text)}: {_comment(left.reason)}" for left in draft.left
-        ]
+        for left in draft.left:
+            what = _short(scrubbed(left.text))
+            lines.append(f"#   {_comment(str(left.place))}  {what}: {_comment(left.reason)}")
     return "\n".join(lines) + "\n"
 
 

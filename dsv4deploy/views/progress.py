@@ -39,7 +39,9 @@ def _told(event: Event) -> str | None:
         return (told if event.step == "wait" else f"failed: {told}") if event.step in {*_WORDS, "wait"} else None
     if event.step == "wait":
         return _waiting(event.answer)
-    if event.step in {"switch", "stage"} and not event.answer.get("changed"):
+    if event.step in {"switch", "stage", "restore"} and not (
+        event.answer.get("changed") or event.answer.get("already")
+    ):
         return None
     return _WORDS.get(event.step)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Report, Waived, in_reading_order
 from dsv4deploy.model.document import Sources
 from dsv4deploy.model.place import Place
+from dsv4deploy.node.scrub import masked
 
 _WIDEST = 100  # columns of a source line that are shown around what is underlined
 _LONGEST_WORD, _LONGEST_TEXT = 400, 4000  # characters of a message that are shown
@@ -74,7 +75,7 @@ class _Block(NamedTuple):
         beside = f"  {_safe(label)}" if label and not is_known else ""
         yield f"{' ' * (self.margin + 1)}{self.paint(arrow, _FRAME)} {_safe(where)}{beside}"
         if is_known:
-            line, shift = place.option + lines[place.line - 1], len(place.option) - 1
+            line, shift = masked(place.option + lines[place.line - 1]), len(place.option) - 1
             end = place.end_column if place.end_line == place.line else len(line) + 1
             text, before, width = _cut(line, place.column + shift, end + shift)
             yield self._framed("", "")
@@ -169,7 +170,7 @@ def _unknown(report: Report) -> Iterator[str]:
     needs = sorted({need for one in report.unknown for need in one.needs})
     named = ", ".join(needs[:_MOST_NEEDS]) + (", ..." if len(needs) > _MOST_NEEDS else "")
     verb = "rule needs" if len(report.unknown) == 1 else "rules need"
-    yield f"unknown: {len(report.unknown)} {verb} facts ({named}): dsv4deploy facts"
+    yield f"unknown: {len(report.unknown)} {verb} facts ({named}): dsv4deploy facts -i INVENTORY"
 
 
 def _counts(report: Report) -> str:

@@ -82,7 +82,8 @@ def _tool(path: str | None) -> bytes:
         from dsv4deploy.rim.nodetool import build  # noqa: PLC0415 (only where no tool is given)
     except ImportError:
         raise AnsibleActionFail(
-            "dsv4deploy is not installed for this ansible-playbook; set dsv4_tool to a node.pyz (dsv4deploy tool)"
+            "dsv4deploy is not installed for this ansible-playbook; install it there, or set dsv4_tool to a node.pyz: "
+            "every node that was applied to has one, /opt/dsv4deploy/NAME/node.pyz"
         ) from None
     return build()
 

@@ -46,7 +46,7 @@ service:
 
 # Not carried over from {file}; look at each:
 #   {file}:3:1  mkdir -p logs: what `mkdir` does to the launch is not known
-#   {file}:10:42  --api-key ...: a secret: write it to a file of mode 0600 on the node and name that as server.api_key_file
+#   {file}:10:42  --api-key <hidden>: a secret: write it to a file of mode 0600 on the node and name that as server.api_key_file
 #   {file}:10:61  $PORT: --nccl-port: not known here, needs PORT
 #   {file}:10:67  > logs/server.log: the service keeps the output: service.log says where
 #   {file}:10:85  2>&1: the service keeps the output: service.log says where
@@ -140,3 +140,49 @@ def test_a_text_that_cannot_be_loaded_is_refused_in_place(tmp_path: Path, capsys
     path.write_text('{"argv": [')
     assert run(["import", str(path)]) == 1
     assert f"{path}:1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "docker run -e HF_TOKEN={} img:v0.5.21 python3 -m sglang.launch_server --model-path /m",
+        "export AWS_SECRET_ACCESS_KEY={}\npython -m sglang.launch_server --model-path /m",
+        "[ -f x ] && export HF_TOKEN={}\npython -m sglang.launch_server --model-path /m",
+        "python -m sglang.launch_server --model-path /m --api-key={}",
+        "python -m sglang.launch_server --model-path /m --admin-api {}",
+        "python -m sglang.launch_server --model-path /m --api_key {}",
+    ],
+)
+def test_no_secret_of_a_launch_file_is_passed_on(
+    given: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "launch.sh"
+    path.write_text(given.format("hf_sesame0123456789"))
+    assert run(["import", str(path), "--engine", "0.5.21", "--format", form]) == 0
+    assert "sesame" not in capsys.readouterr().out
+
+
+def test_a_flag_that_this_release_lost_keeps_its_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "launch.sh"
+    path.write_text("python -m sglang.launch_server --model-path /m --cuda-graph-max-bs 32 --disaggregation-b=nixl\n")
+    assert run(["import", str(path), "--engine", "0.5.21"]) == 0
+    assert '  cuda-graph-max-bs: "32"' in capsys.readouterr().out
+
+
+def test_of_a_variable_that_nobody_reads_it_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "launch.sh"
+    path.write_text("export SGLANG_SM120_MMA_FLASHMLA=1\npython -m sglang.launch_server --model-path /m\n")
+    run(["validate", "--script", str(path), "--format", "json"])
+    told = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert [one["rule"] for one in told if "SGLANG_SM120_MMA_FLASHMLA" in str(one)] == ["toggle-of-a-patch"]
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "told"), [("nowhere/p.yaml", 3, "cannot be written"), ("launch.sh", 2, "exists")]
+)
+def test_where_a_profile_cannot_be_written_that_is_said(
+    output: str, code: int, told: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["import", str(file), "--engine", "0.5.21", "-o", str(file.parent / output)]) == code
+    assert told in capsys.readouterr().err

@@ -39,6 +39,11 @@ def test_what_is_no_bundle_is_never_compared(profile: str, manifest: str, capsys
     assert capsys.readouterr().err.startswith("error: odd/manifest.json is no manifest of ours\n")
 
 
+def test_a_folder_without_a_manifest_is_never_compared(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", profile, "--diff", "."]) == 3
+    assert capsys.readouterr().err.startswith("error: . is no bundle of ours\n")
+
+
 @pytest.mark.parametrize("named", ["none", "profile.yaml"])
 def test_a_bundle_to_compare_with_must_be_there(profile: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["render", profile, "--diff", named]) == 3

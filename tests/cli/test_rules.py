@@ -140,3 +140,19 @@ def test_a_teams_rule_that_does_not_load_stops_the_check(tmp_path: Path, capsys:
     told = capsys.readouterr().out
     assert "the rule lacks severity" in told
     assert f"{tmp_path / 'rules/tp-eight.yaml'}:1:1" in told
+
+
+def test_rules_are_listed_by_a_part_of_their_name_or_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    named = shown(capsys, "rules", "torch-compile-in-capture")
+    assert named.splitlines()[-1] == "1 rules"
+    assert "torch-compile-in-capture-dsv4" in named
+    assert "0 rules" in shown(capsys, "rules", "no-such-thing-anywhere")
+
+
+def test_a_flag_is_explained_by_the_abbreviation_that_the_engine_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, "explain", "--tp").startswith("--tp-size\n")
+
+
+def test_what_many_names_contain_is_not_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "hicache"]) == 2
+    assert "dsv4deploy flags hicache" in capsys.readouterr().err

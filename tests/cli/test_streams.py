@@ -51,3 +51,20 @@ def test_what_the_locale_cannot_write_is_spelled_out(encoding: str, tmp_path: Pa
         assert done.returncode in (1, 2, 3)
         assert b"a bug in dsv4deploy" not in done.stderr
         assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rehearse pack nowhere/x --engine 0.5.23",
+        "rehearse venv profile.yaml/x --engine 0.5.23",
+        "report -o nowhere/x",
+        "import launch.sh --engine 0.5.21 -o nowhere/x",
+        "render profile.yaml -o profile.yaml/x",
+    ],
+)
+def test_a_place_that_cannot_be_written_is_no_bug_of_ours(words: str, tmp_path: Path) -> None:
+    (tmp_path / "launch.sh").write_text("python -m sglang.launch_server --model-path /m\n")
+    (tmp_path / "profile.yaml").write_bytes((ROOT / "examples/rehearsal/profile.yaml").read_bytes())
+    done = subprocess.run([TOOL, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "a bug in dsv4deploy" in done.stderr) == (3, False), done.stderr

@@ -68,7 +68,7 @@ def test_json_from_a_file_and_from_standard_input_and_compressed(
     [
         (["triage"], 2, "give a LOG or --journal UNIT"),
         (["triage", "a.log", "--journal", "sglang"], 2, "give a LOG or --journal UNIT"),
-        (["triage", "/nowhere/server.log"], 3, "cannot read /nowhere/server.log"),
+        (["triage", "/nowhere/server.log"], 3, "there is no file /nowhere/server.log"),
     ],
 )
 def test_what_cannot_be_read(words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:

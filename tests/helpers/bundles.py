@@ -46,7 +46,7 @@ exec {python} -u {server} {" ".join(argv)}
             "0755",
             None,
         ),
-        "nccl.env": ("".join(f"export {k}={v}\n" for k, v in environment.items()), "0644", None),
+        "nccl.env": ("".join(f"export {k}={v}\n" for k, v in environment.items()), "0640", None),
     }
     if supervisor == "systemd":
         unit = (
@@ -70,7 +70,6 @@ exec {python} -u {server} {" ".join(argv)}
                 "mode": mode,
                 "sha256": hashlib.sha256(text.encode()).hexdigest(),
                 "dest": dest,
-                "owner": None,
             }
             for path, (text, mode, dest) in sorted(texts.items())
         ],

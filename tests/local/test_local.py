@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]  # (it comes with ansible-runner, without types)
 import pytest
-from desk import BIN, Desk
+from desk import BIN, INVENTORY, Desk
 
 CHANGED = ("--set", "memory.fraction_static=0.5")
 
@@ -45,6 +45,16 @@ def test_the_whole_loop(desk: Desk) -> None:
     assert desk.run("status")[0] == 1
 
 
+def test_no_other_user_sees_a_secret_of_the_environment(desk: Desk) -> None:
+    said = desk.run("plan", "-o", "kept.plan")[1] + desk.run("apply", "--format", "json")[1]
+    said += desk.run("apply", "--yes", "--set", "env.DSV4_REHEARSAL_FAIL=path-missing")[1]
+    said += desk.run("plan", "--set", "env.HF_TOKEN=canary-9d41-2", "--format", "json")[1]
+    said += desk.run("status", "--format", "json")[1] + desk.run("history", "--format", "json")[1]
+    assert '"schema": "status/1"' in said
+    assert "canary" not in said
+    assert desk.shown() == []
+
+
 def test_facts_of_a_node_are_a_facts_document(desk: Desk) -> None:
     code, out = desk.run("facts")
     assert code == 0, out
@@ -71,6 +81,15 @@ def test_ctrl_c_ends_it_between_two_steps(desk: Desk) -> None:
     assert desk.process()[1][-1] == str(desk.port)
 
 
+def test_an_apply_whose_output_nobody_reads_any_more_goes_on_and_is_judged_by_its_exit_code(desk: Desk) -> None:
+    words = f"{BIN}/dsv4deploy apply -i {INVENTORY} --yes --set env.DSV4_REHEARSAL_FAIL=path-missing"
+    script = f"{{ {words}; echo $? >code; }} | head -n 1"
+    subprocess.run(["bash", "-c", script], cwd=desk.folder, env={**os.environ, "HOME": str(desk.folder)}, check=True)
+    assert (desk.folder / "code").read_text() == "5\n"
+    [record] = (desk.folder / ".dsv4deploy/applies").iterdir()
+    assert json.loads(record.read_text().splitlines()[-1])["outcomes"][0]["end"] == "rolled back"
+
+
 def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(desk: Desk) -> None:
     assert desk.run("apply")[0] == 0
     pid, words = desk.process()
@@ -88,7 +107,7 @@ def test_the_server_outlives_the_command_that_started_it_and_a_killed_keeper(des
         (("plan", "nowhere.yaml"), 3, "nowhere.yaml"),
         (("apply", "--serial", "0"), 2, "--serial"),
         (("rollback",), 4, "no node has a deployment"),
-        (("plan", "--limit", "nobody"), 2, "no nodes"),
+        (("plan", "--limit", "nobody"), 2, "no node or group nobody"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(desk: Desk, words: tuple[str, ...], code: int, told: str) -> None:

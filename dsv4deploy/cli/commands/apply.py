@@ -46,22 +46,26 @@ def command(
 ) -> int:
     import sys
 
-    from dsv4deploy.cli import applying, fleet, house, remembering
+    from dsv4deploy.cli import applying, house, planning, remembering
     from dsv4deploy.model.diagnostic import Refused
-    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim import plan_file
     from dsv4deploy.views import plan as view
 
     as_json = output_format is Format.JSON
     batches = applying.batches(serial)
-    with fleet.workshop() as folder:
+    if plan and (profile or variant or sets or waive):
+        raise Trouble(
+            "--plan applies exactly what was planned", "leave out PROFILE, --variant, --set and --waive", Exit.USAGE
+        )
+    with planning.workshop() as folder:
         try:
             ready = (
-                fleet.planned_before(
+                planning.planned_before(
                     plan_file.read(plan, folder), options, retry=retry, take_over=take_over, checksums=checksums
                 )
                 if plan
-                else fleet.ready(
+                else planning.ready(
                     folder,
                     options,
                     profile,
@@ -71,11 +75,12 @@ def command(
                     retry=retry,
                     take_over=take_over,
                     checksums=checksums,
+                    as_json=as_json,
                 )
             )
         except Refused as refused:
             return house.show_refusal(refused, as_json=as_json)
-        sys.stdout.write(view.machine(ready.plan) if as_json else view.render(ready.plan))
+        sys.stdout.write(view.line(ready.plan) if as_json else view.render(ready.plan))
         if not ready.plan.work:
             return ready.refused_code
         if not applying.agreed(ready.plan, yes=yes):

@@ -40,7 +40,7 @@ def command(
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.history import UnknownVersionError
     from dsv4deploy.model.trouble import Exit, Trouble
-    from dsv4deploy.rim.texts import Files
+    from dsv4deploy.rim.texts import Files, write_new
     from dsv4deploy.source.launch_file import imported
     from dsv4deploy.stages import imported_launch, imported_profile
     from dsv4deploy.views import imported as views
@@ -69,8 +69,6 @@ def command(
     if output is None:
         sys.stdout.write(text)
     else:
-        if output.exists():
-            raise Trouble(f"{output} exists", "name another file, or remove it first", Exit.USAGE)
-        output.write_text(text, encoding="utf-8")
+        write_new(output, text)
         print(views.summary(draft, str(output)))
     return Exit.FINE

@@ -35,22 +35,33 @@ def command(
 ) -> int:
     import sys
 
-    from dsv4deploy.cli import fleet, house
+    from dsv4deploy.cli import house, planning
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit
     from dsv4deploy.rim import plan_file
     from dsv4deploy.views import plan as view
 
-    with fleet.workshop() as folder:
+    as_json = output_format is Format.JSON
+    with planning.workshop() as folder:
         try:
-            ready = fleet.ready(
-                folder, options, profile, variants=variant, sets=sets, waive=waive, retry=retry, checksums=checksums
+            ready = planning.ready(
+                folder,
+                options,
+                profile,
+                variants=variant,
+                sets=sets,
+                waive=waive,
+                retry=retry,
+                checksums=checksums,
+                as_json=as_json,
             )
         except Refused as refused:
-            return house.show_refusal(refused, as_json=output_format is Format.JSON)
+            return house.show_refusal(refused, as_json=as_json)
         if output:
             plan_file.write(output, ready.plan, ready.wanted, ready.folders)
-    sys.stdout.write(view.machine(ready.plan) if output_format is Format.JSON else view.render(ready.plan))
+    sys.stdout.write(view.machine(ready.plan) if as_json else view.render(ready.plan))
+    if output and not as_json:
+        sys.stdout.write(f"{output}: dsv4deploy apply --plan {output} does exactly this\n")
     if ready.refused_code:
         return ready.refused_code
     return Exit.CHANGES if detailed_exitcode and ready.plan.work else Exit.FINE

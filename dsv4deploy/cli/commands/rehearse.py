@@ -42,7 +42,7 @@ def make(
         python = install(folder, engine_files(engine, world))
     except OSError as error:
         raise Trouble(
-            str(error), "choose a folder that is new, empty, or an older rehearsal", Exit.UNREADABLE
+            error.strerror or str(error), "choose a folder that is new, empty, or an older rehearsal", Exit.UNREADABLE
         ) from error
     print(f"{python} stands in for SGLang {engine}")
     return Exit.FINE

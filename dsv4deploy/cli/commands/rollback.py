@@ -26,19 +26,26 @@ def command(
     serial: Serial = "1,50%",
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
-    from dsv4deploy.cli import applying, serving
-    from dsv4deploy.model.plan import Action, Plan
-    from dsv4deploy.model.trouble import Exit
+    import sys
 
+    from dsv4deploy.cli import applying, fleet, serving
+    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.stages.rollback import rollback
+    from dsv4deploy.views import plan as view
+
+    as_json = output_format is Format.JSON
+    batches = applying.batches(serial)
     seen = serving.seen(options)
-    chosen = serving.meant(seen, name)
-    plan = Plan(serving.steps(seen, chosen, Action.RESTART))
+    chosen, gone = serving.meant(seen, name), fleet.gone_from(seen)
+    plan = rollback(chosen, seen, to, gone=gone)
+    refused = Exit.APPLY_FAILED if plan.refused else Exit.FINE
+    sys.stdout.write(view.line(plan) if as_json else view.render(plan))
+    if not plan.work:
+        return refused
     if not applying.agreed(plan, yes=yes):
-        print("Nothing was changed.")
+        sys.stdout.write("Nothing was changed.\n")
         return Exit.FINE
-    variables = {"dsv4_name": chosen, "dsv4_digest": to or "", "dsv4_serial": applying.batches(serial)}
+    variables = {"dsv4_name": chosen, "dsv4_digest": to or "", "dsv4_serial": batches}
     by_node: dict[str, dict[str, object]] = {step.node: {} for step in plan.work}
-    code = applying.run("rollback", options, plan.work, by_node, variables, as_json=output_format is Format.JSON)
-    for line in serving.unreachable(seen):
-        print(line)
-    return max(code, Exit.APPLY_FAILED if plan.refused else Exit.FINE)
+    code = applying.run("rollback", options, plan.work, by_node, variables, gone=gone, as_json=as_json)
+    return max(code, refused)

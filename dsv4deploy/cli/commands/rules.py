@@ -19,6 +19,8 @@ app = typer.Typer(cls=ShowsByDefault)
 
 @app.command(hidden=True)
 def show(
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only rules whose name or summary has it.")] = "",
+    *,
     family: Annotated[str, typer.Option(metavar="NAME", help="Only this family.")] = "",
     arch: Annotated[str, typer.Option(metavar="SM", help="Only what can speak on this card, sm_120.")] = "",
     engine: Annotated[str, typer.Option(metavar="VERSION", help="Only what can speak of this release.")] = "",
@@ -41,7 +43,8 @@ def show(
     chosen = [
         rule
         for rule in rules
-        if (not family or rule.family == family)
+        if text.lower() in f"{rule.id} {rule.summary}".lower()
+        and (not family or rule.family == family)
         and (not arch or not rule.scope.arch or arch in rule.scope.arch)
         and (not engine or not rule.scope.engine or within(engine, rule.scope.engine))
     ]

@@ -22,6 +22,7 @@ def command(
 
     from dsv4deploy.cli import house, serving
     from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.node.scrub import scrubbed_tree
     from dsv4deploy.views import serving as view
 
     seen = serving.seen(options)
@@ -29,7 +30,8 @@ def command(
     if output_format is Format.JSON:
         states = [{"node": node, "state": view.state(has), **has.model_dump(mode="json")} for node, _, has in found]
         named = [{"name": one, **state} for (_, one, _), state in zip(found, states, strict=True)]
-        sys.stdout.write(serving.machine("status/1", {"deployments": named, "unreachable": lost}))
+        told = scrubbed_tree({"deployments": named, "unreachable": lost}, serving.secrets(found))
+        sys.stdout.write(serving.machine("status/1", told))
     else:
         sys.stdout.write(
             view.status(found, [mark for _, mark in house.marks_of(Path())]) + "".join(f"{line}\n" for line in lost)

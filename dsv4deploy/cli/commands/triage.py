@@ -39,8 +39,11 @@ def command(
     signatures = Catalogue(compiled(catalogue()))
     try:
         told = triage_journal(journal, signatures) if journal else triage_file(str(log), signatures)
+    except FileNotFoundError:
+        raise Trouble(f"there is no file {log}", "name a log, or - for standard input") from None
     except (OSError, EOFError) as error:
-        raise Trouble(f"cannot read {journal or log}: {error}", "check the name and the permissions") from error
+        why = getattr(error, "strerror", None) or error
+        raise Trouble(f"cannot read {journal or log}: {why}", "check what it is, and who may read it") from error
     if not told["root"] and not told["stages"]:
         empty = f"the journal of {journal}" if journal else log
         raise Trouble(f"{empty} is empty", "give the log of the start that is to be judged")

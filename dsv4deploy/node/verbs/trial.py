@@ -45,10 +45,7 @@ def stage(place: Place, document: Answer) -> Answer:
 
 def switch(place: Place, document: Answer) -> Answer:
     with held(place, document):
-        answer = switching.switch(place, document)
-        if not answer["changed"] and not answer["judging"]:
-            let_go(place, document)
-        return answer
+        return _switched(place, document)
 
 
 def rollback(place: Place, document: Answer) -> Answer:
@@ -57,7 +54,14 @@ def rollback(place: Place, document: Answer) -> Answer:
         if pending and not document.get("digest"):
             return switching.restore(place, "asked for")
         digest = switching.rollback_target(place, document.get("digest"))
-        return switching.switch(place, {**document, "digest": digest})
+        return _switched(place, {**document, "digest": digest})
+
+
+def _switched(place: Place, document: Answer) -> Answer:
+    answer = switching.switch(place, document)
+    if not answer["changed"] and not answer["judging"]:
+        let_go(place, document)  # nothing is judged, so that nobody would
+    return answer
 
 
 def restore(place: Place, document: Answer) -> Answer:

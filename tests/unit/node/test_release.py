@@ -2,6 +2,7 @@
 
 import base64
 import os
+import pwd
 from pathlib import Path
 
 import bundles
@@ -30,6 +31,23 @@ def test_harm_is_seen_and_repaired(node: Node, harm: str) -> None:
     assert [one["path"] for one in node.do("status")["drift"]] == [str(victim)]
     assert node.do("install", bundles.archive(node.folder / "one"))["repaired"] == ["nccl.env"]
     assert node.do("status")["drift"] == []
+
+
+def test_what_holds_the_environment_is_for_the_server_alone(node: Node) -> None:
+    folder = node.here / "releases" / node.install()
+    modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in folder.iterdir()}
+    assert modes == {"nccl.env": "0o640", "manifest.json": "0o640", "serve.sh": "0o755"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_the_server_reads_its_environment_through_its_group_and_cannot_change_it(node: Node) -> None:
+    digest = node.install(user="nobody")
+    file = node.here / "releases" / digest / "nccl.env"
+    wanted = (0, pwd.getpwnam("nobody").pw_gid)
+    assert (file.stat().st_uid, file.stat().st_gid) == wanted
+    os.chown(file, 0, 0)
+    assert node.do("install", bundles.archive(node.folder / "one"))["repaired"] == ["nccl.env"]
+    assert (file.stat().st_uid, file.stat().st_gid) == wanted
 
 
 def test_an_archive_that_changed_on_the_way_is_refused(node: Node) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsv4deploy.node.scrub import HIDDEN, scrubbed, scrubbed_tree, secret_name, secrets_of
+from dsv4deploy.node.scrub import HIDDEN, masked, scrubbed, scrubbed_tree, secret_name, secrets_of
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,10 @@ def test_a_document_is_scrubbed_by_its_keys_and_its_texts() -> None:
 )
 def test_a_name_of_something_else_is_no_secret(name: str) -> None:
     assert not secret_name(name)
+
+
+def test_a_masked_text_keeps_every_other_column() -> None:
+    text = "docker run -e HF_TOKEN='hf_0123456789abcdef' img --api-key sk-0123456789abcdef --port 8000"
+    told = masked(text)
+    assert told == "docker run -e HF_TOKEN='*******************' img --api-key ******************* --port 8000"
+    assert len(told) == len(text)

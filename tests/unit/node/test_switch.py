@@ -164,6 +164,16 @@ def test_without_an_earlier_release_there_is_no_rollback(node: Node) -> None:
     assert node.ask("rollback")["error"]["word"] == "no-release"
 
 
+def test_going_back_to_what_runs_changes_nothing_and_keeps_nobody_else_away(node: Node) -> None:
+    first = node.apply("one")
+    pid = node.do("status")["running"]["pid"]
+    assert node.do("rollback", digest=first, holder={"token": "a", "who": "anna"})["changed"] is False
+    status = node.do("status")
+    assert (status["running"]["pid"], status["lock"], status["earlier"]) == (pid, None, None)
+    second = node.apply("two")
+    assert (node.do("status")["current"], node.do("status")["earlier"]) == (second, first)
+
+
 def test_an_environment_file_that_was_edited_since_the_start_is_drift_until_the_server_is_restarted(node: Node) -> None:
     settings = node.folder / "nccl.env"
     settings.write_text("export NCCL_DEBUG=WARN\n", encoding="utf-8")

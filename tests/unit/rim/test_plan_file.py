@@ -16,6 +16,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     digest = manifest["digest"]
     plan = Plan((Step("gpu01", "flash", Action.FIRST, release=digest),))
     plan_file.write(tmp_path / "kept.json", plan, [Wanted("gpu01", manifest)], {digest: tmp_path / "flash"})
+    assert (tmp_path / "kept.json").stat().st_mode & 0o777 == 0o600
     (tmp_path / "back").mkdir()
     kept = plan_file.read(tmp_path / "kept.json", tmp_path / "back")
     assert kept.steps == (("gpu01", "flash", "first start", digest, None),)

@@ -27,6 +27,22 @@ def test_a_record_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         Record("apply", tmp_path / ".dsv4deploy")
 
 
+def test_a_record_for_which_there_is_no_room_stops_nothing_and_says_so(tmp_path: Path) -> None:
+    script = f"""
+import resource
+from pathlib import Path
+from dsv4deploy.rim.record import Record
+record = Record("apply", Path({str(tmp_path)!r}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+for number in range(100):
+    record.add({{"number": number}})
+record.close()
+print(record.lost)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "File too large\n"
+
+
 def test_a_controller_is_gone_once_its_process_is() -> None:
     script = "import json; from dsv4deploy.rim.record import controller; print(json.dumps(controller()))"
     ended = json.loads(

@@ -39,13 +39,19 @@ def test_variants_and_values_of_the_inventory_hold_whoever_names_the_profile(nam
 @pytest.mark.parametrize(
     ("hosts", "given", "told"),
     [
-        ([host("a")], None, "no profile for the 1 nodes"),
+        ([host("a")], None, "no profile for the node of"),
         ([host("a", dsv4_profile="x.yaml")], "y.yaml", "assigns x.yaml to a"),
+        ([host("a", dsv4_profil="x.yaml")], "y.yaml", "sets dsv4_profil for a, which nothing reads"),
+        ([host("a", dsv4_sets="x=1")], "y.yaml", "sets dsv4_sets for a"),
     ],
 )
 def test_nothing_or_two_things_assigned_is_refused(hosts: list[Host], given: str | None, told: str) -> None:
     with pytest.raises(Trouble, match=told):
         assign(hosts, given, None)
+
+
+def test_a_variable_of_their_own_that_starts_like_ours_is_theirs() -> None:
+    assert assign([host("a", dsv4_serial=1, dsv4_rack="b7", dsv4_keep=3)], "y.yaml", None)
 
 
 def wanted(node: str, name: str, devices: list[int] | None, ports: list[int]) -> Wanted:

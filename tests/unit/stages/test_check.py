@@ -149,6 +149,12 @@ def test_a_waiver_that_matches_nothing_is_told() -> None:
     assert (found.rule, found.level) == ("waiver", Level.WARNING)
 
 
+def test_a_waiver_of_a_rule_that_does_not_exist_names_the_one_that_was_meant() -> None:
+    _, told = asked(rule(), tp_size=8, waivers=(Waiver("tp-eigth", "measured"),)).diagnostics
+    assert (told.rule, told.message) == ("waiver", "the waiver of tp-eigth allows nothing: no rule is called so")
+    assert told.remedy == "did you mean tp-eight?"
+
+
 def test_a_waiver_of_an_undecided_rule_is_kept() -> None:
     one = rule(when=[{"fact": "arch", "is": "sm_120"}])
     assert not asked(one, waivers=(Waiver("tp-eight", "measured"),)).diagnostics

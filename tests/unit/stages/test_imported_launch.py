@@ -136,3 +136,19 @@ def test_what_a_branch_only_adds_to_stays_known(body: str, use: str, known: dict
     assert {dest: setting.value for dest, setting in found.launch.settings.items()} == known
     assert "unknown-word" in {told.rule for told in found.diagnostics}
     assert found.errors == ()
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("python -m sglang.launch_server --model-path $M", "--model-path takes its value from M, which this file does not set"),
+        ("if a; then export X=1; fi; python -m sglang.launch_server --model-path m", "X is not known here: line 1 may set it"),
+        (
+            "if a; then X=1; fi; python -m sglang.launch_server --model-path m --tp $X",
+            "--tp is not known here: it needs X, which line 1 may set",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_said_without_contradiction(start: str, told: str) -> None:
+    found = launch_of(chosen(read(start)), "0.5.13.post1", history())
+    assert told in [one.message for one in found.diagnostics]

@@ -60,6 +60,16 @@ LOST = Event("gpu01", "dsv4_node", Kind.UNREACHABLE, {"msg": "timed out"})
             "could not be brought back",
         ),
         (
+            [
+                STAGED,
+                event("switch", Kind.FAILED, msg="bert works here"),
+                event("restore", Kind.FAILED, error={"word": "locked", "message": "bert works here"}),
+            ],
+            End.FAILED,
+            Exit.APPLY_FAILED,
+            "bert works here; what runs there is theirs to tell",
+        ),
+        (
             [STAGED, event("switch", Kind.FAILED, msg="moved"), event("restore", changed=False, to="b" * 64)],
             End.FAILED,
             Exit.APPLY_FAILED,

@@ -176,6 +176,14 @@ def test_no_key_stands_in_any_file(tmp_path: Path) -> None:
     assert "sk-canary-1234" not in {*words, *variables.values()}
 
 
+def test_what_holds_a_variable_is_not_for_everybody(tmp_path: Path) -> None:
+    bundles.write(rendered(MINIMAL, "env.HF_TOKEN=canary-1234"), tmp_path / "t")
+    holds = {
+        path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "t").iterdir() if b"canary" in path.read_bytes()
+    }
+    assert holds == {"nccl.env": 0o640, "manifest.json": 0o640}
+
+
 def test_a_folder_that_is_no_bundle_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("mine")

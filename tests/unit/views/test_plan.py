@@ -34,7 +34,7 @@ def test_a_change_shows_what_why_and_what_it_costs() -> None:
         "      @@ -1 +1 @@\n"
         "      -x\n"
         "      +y\n"
-        "1 to change, 1 running servers go down for it.\n"
+        "1 to change, 1 running server goes down for it.\n"
     )
 
 

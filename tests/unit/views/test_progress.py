@@ -34,6 +34,7 @@ def test_what_did_not_change_and_what_is_ansibles_own_is_no_news() -> None:
     quiet: list[tuple[str, Kind, dict[str, Any]]] = [
         ("stage", Kind.OK, {"changed": False}),
         ("switch", Kind.OK, {"changed": False}),
+        ("restore", Kind.OK, {"changed": False, "to": "a"}),
         ("fail", Kind.FAILED, {"msg": "x"}),
     ]
     assert told(*quiet) == []

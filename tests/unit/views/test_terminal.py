@@ -133,7 +133,7 @@ def test_what_is_unknown_and_what_is_waived_is_told_and_counted() -> None:
         render(Report((), unknown, (waived,)), SOURCES, fine="p.yaml: fine")
         == """\
 waived: slow-thing at p.yaml:2:23: we␛[2Jknow (until 2026-12-31)
-unknown: 2 rules need facts (iommu, p2p): dsv4deploy facts
+unknown: 2 rules need facts (iommu, p2p): dsv4deploy facts -i INVENTORY
 p.yaml: fine
 """
     )
@@ -175,3 +175,10 @@ def test_nothing_that_somebody_wrote_reaches_the_terminal_as_a_command(
     )
     text = render(Report((one,), (), (Waived(one, message),)), {place.file: (line,)})
     assert not [char for char in text if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs")]
+
+
+def test_a_secret_in_a_source_line_is_not_shown_and_the_signs_stay_in_place() -> None:
+    line = "docker run -e HF_TOKEN=hf_0123456789abcdef img serve --tp four"
+    text, signs = line_and_mark(line, line.index("four") + 1, len(line) + 1)
+    assert "0123456789" not in text
+    assert signs.index("^") == text.index("four")
