@@ -1,6 +1,7 @@
 """Releases are whole or absent, and always what was sent."""
 
 import base64
+import json
 import os
 from pathlib import Path
 
@@ -30,6 +31,23 @@ def test_harm_is_seen_and_repaired(node: Node, harm: str) -> None:
     assert [one["path"] for one in node.do("status")["drift"]] == [str(victim)]
     assert node.do("install", bundles.archive(node.folder / "one"))["repaired"] == ["nccl.env"]
     assert node.do("status")["drift"] == []
+
+
+def test_how_a_release_is_judged_changes_while_it_runs(node: Node) -> None:
+    digest = node.apply()
+    pid, path = node.do("status")["running"]["pid"], node.folder / "one/manifest.json"
+    manifest = {**json.loads(path.read_text()), "profile": {"health": {"endpoints": ["/nowhere"]}}}
+    path.write_text(json.dumps(manifest))
+    assert node.do("preview", digest=digest, manifest=manifest)["changed"] is True
+    assert node.do("install", bundles.archive(path.parent))["repaired"] == ["manifest.json"]
+    assert node.do("preview", digest=digest, manifest=manifest)["changed"] is False
+    switched = node.do("switch", digest=digest)
+    assert (switched["changed"], switched["judging"]) == (False, False)
+    (endpoints,) = node.do("check", only=["endpoints"])["checkup"]["checks"]
+    assert "/nowhere" in endpoints["told"]
+    after = node.do("status")
+    assert (after["running"]["pid"], after["drift"], after["current"]) == (pid, [], digest)
+    assert after["history"][-1]["what"] == ["manifest.json"]
 
 
 def test_an_archive_that_changed_on_the_way_is_refused(node: Node) -> None:
