@@ -155,7 +155,7 @@ def ready(
     if told:
         raise Trouble("; ".join(told), "give each deployment names, cards and ports of its own", Exit.FOUND)
     seen = observe(options, _folders_by_node(wanted, folders), take_over=take_over, checksums=checksums)
-    gone = _gone(seen)
+    gone = left_behind(seen)
     planned = plan(wanted, seen, gone=gone)
     closer = {
         (step.node, step.name): looked_at(
@@ -322,7 +322,8 @@ def _folders_by_node(wanted: Sequence[Wanted], folders: Mapping[str, Path]) -> d
     return found
 
 
-def _gone(seen: Mapping[str, Observation | str]) -> frozenset[str]:
+def left_behind(seen: Mapping[str, Observation | str]) -> frozenset[str]:
+    """Tokens of those who work on these nodes by their locks, and whose process here has ended."""
     locks = [
         d.lock for one in seen.values() if isinstance(one, Observation) for d in one.deployments.values() if d.lock
     ]
@@ -395,7 +396,7 @@ def planned_before(
     """
     by_node = _folders_by_node(kept.wanted, kept.folders)
     seen = observe(options, by_node, take_over=take_over, checksums=checksums)
-    gone = _gone(seen)
+    gone = left_behind(seen)
     again = plan(kept.wanted, seen, gone=gone)
     for step, before in zip(again.steps, kept.steps, strict=True):
         if (step.node, step.name, step.action.value, step.release, step.current) != before:

@@ -12,6 +12,7 @@ from dsv4deploy.model.experiment import (
     INFRASTRUCTURAL,
     PROGRESSING,
     READY,
+    Arm,
     Decision,
     Experiment,
     Judgement,
@@ -61,6 +62,8 @@ def objections(
         *_missing_controls(experiment, arms),
         *_mechanisms(experiment),
         *_silent_arms(experiment, rules),
+        *_doubles(experiment, arms),
+        *_unheard(experiment),
     )
     return tuple(replace(one, place=merged.place(path) if merged else None) for path, one in found)
 
@@ -155,6 +158,49 @@ def _silent_arms(experiment: Experiment, rules: Mapping[str, Sequence[str]]) -> 
                 )
 
 
+def _doubles(experiment: Experiment, arms: Arms) -> Iterator[Objection]:
+    """Arms that start the same as an earlier one that is not their control, and may come no further or less far."""
+    names = list(experiment.arms)
+    for index, name in enumerate(names):
+        arm = experiment.arms[name]
+        alike = (
+            other
+            for other in names[:index]
+            if other != arm.control
+            and experiment.arms[other].control != name
+            and experiment.goal(other) == experiment.goal(name)
+            and not differences(arms[name], arms[other])
+        )
+        if other := next(alike, None):
+            yield (
+                ("arms", name),
+                Diagnostic(
+                    "same-as-another",
+                    Level.WARNING,
+                    f"arm {name} starts the same as arm {other}",
+                    effect="it answers nothing that the other one does not",
+                    remedy="change one variable in it, or drop it and raise `repeats`",
+                ),
+            )
+
+
+def _unheard(experiment: Experiment) -> Iterator[Objection]:
+    """Hypotheses that no row supports; with two of them and rows for one, the experiment can only say yes to it."""
+    supported = {row.supports for row in experiment.decide}
+    for name in experiment.hypotheses:
+        if name not in supported:
+            yield (
+                ("hypotheses", name),
+                Diagnostic(
+                    "no-row",
+                    Level.WARNING,
+                    f"no row of `decide` supports hypothesis {name}",
+                    effect="whatever comes out, it is never what was found",
+                    remedy=f"add the row whose outcomes would speak for it, with `supports: {name}`",
+                ),
+            )
+
+
 def outcome_of(answer: Mapping[str, object]) -> str:
     """What the judge said of a start, in one word; a failure of the place is none of the configuration."""
     state, kind = answer.get("state"), answer.get("class")
@@ -196,6 +242,17 @@ def judged(experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Tri
     if len(complete) < len(experiment.arms):
         return Judgement(Kind.UNFINISHED, f"{len(complete)} of {len(experiment.arms)} arms are done", counted)
     return _unsettled(experiment, complete, counted)
+
+
+def beside(arm: Arm, matters: Sequence[str]) -> tuple[int, int]:
+    """How many of the paths that matter an arm leaves as they are, and how many changes it has; the least speaks best."""
+    left = [path for path in matters if not any(covers(path, change) for change in arm.changes)]
+    return len(left), len(arm.changes)
+
+
+def covers(above: str, path: str) -> bool:
+    """Whether `path` is `above`, or lies below it."""
+    return path == above or path.startswith((f"{above}.", f"{above}["))
 
 
 def _unsettled(experiment: Experiment, complete: Mapping[str, str], counted: tuple[Trial, ...]) -> Judgement:

@@ -40,7 +40,7 @@ def command(  # noqa: PLR0917 (options, not arguments)
         typer.Option("--health", metavar="CHECK", help="A health check that must pass once ready; repeatable."),
     ] = [],  # noqa: B006 (Typer wants a list)
     check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="Must succeed once ready.")] = "",
-    deadline: Annotated[float, typer.Option("--deadline", metavar="S", help="Seconds for each launch.")] = 0,
+    deadline: Annotated[float, typer.Option("--deadline", min=0, metavar="S", help="Seconds for each launch.")] = 0,
     spurious: Annotated[
         float, typer.Option("--spurious", min=0, max=0.45, help="Share of launches that fail for no reason.")
     ] = 0,
