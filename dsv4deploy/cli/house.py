@@ -132,9 +132,12 @@ def marks_of(project: Path) -> list["tuple[Path, Mark]"]:
     """Every mark of a project with its file, those of rehearsals included.
 
     Raises:
-        Trouble: one of them cannot be read.
+        Trouble: there is no such folder, or one of them cannot be read.
     """
     from dsv4deploy.rim.marks import read
+
+    if not project.is_dir():
+        raise Trouble(f"there is no folder {project}", "--project is the folder of the profile", Exit.USAGE)
 
     paths = (path for rehearsal in (False, True) for path in mark_paths(project, rehearsal=rehearsal))
     return [(path, read(path)) for path in paths]
