@@ -54,7 +54,9 @@ class _Found:
                 at = self.experiment.arms[at].control
             if at == name and len(way) > 1 and name not in told:
                 told.update(way)
-                message = f"the controls of {', '.join(way)} go in a circle: none of them is compared with anything else"
+                message = (
+                    f"the controls of {', '.join(way)} go in a circle: none of them is compared with anything else"
+                )
                 yield self._at(("arms", name, "control"), message, "leave `control` out of the arm that changes least")
 
     def _row(self, path: KeyPath, row: Decision, known: Known) -> Iterator[Diagnostic]:
@@ -111,4 +113,3 @@ class _Found:
 def _implies(word: str, general: str) -> bool:
     """Whether an arm that ends in `word` also ends in `general`."""
     return word == general or (general == FAILED and word not in ENDS)
-

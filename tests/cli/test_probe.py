@@ -116,7 +116,7 @@ def test_a_file_that_is_no_answer_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_node_that_gives_no_answer_takes_none_from_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    answers = {"gpu01": Trouble("gpu01: probe: unreachable"), "gpu02": json.dumps(DOCUMENT)}
+    answers: dict[str, str | Trouble] = {"gpu01": Trouble("gpu01: probe: unreachable"), "gpu02": json.dumps(DOCUMENT)}
     assert probing.shown(answers, None, as_json=False) == Exit.APPLY_FAILED
     said = capsys.readouterr()
     assert "gpu02\n" in said.out
