@@ -18,9 +18,9 @@ from dsv4deploy.model.campaign import ArmTold, Conclusion
 from dsv4deploy.model.diagnostic import Diagnostic, Refused
 from dsv4deploy.model.experiment import ENDS, Experiment, Judgement, Kind, Trial
 from dsv4deploy.model.trouble import Exit
-from dsv4deploy.rim import trials
+from dsv4deploy.rim import marks, trials
 from dsv4deploy.stages import experiment as stage
-from dsv4deploy.stages.marks import Candidate
+from dsv4deploy.stages.marks import Candidate, last_success
 from dsv4deploy.stages.trial import Start, surroundings, trial_of
 from dsv4deploy.views import experiment as view
 
@@ -63,7 +63,9 @@ class Course:
     def objections(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the experiment itself."""
         found = {name: [d.rule for d in one.report.diagnostics] for name, one in self.looked.items()}
-        return stage.objections(self.experiment, self._candidates, found, self.written.merged)
+        before = marks.successes(Path(self.written.profile).parent)
+        ready = {name: last for name, one in self._candidates.items() if (last := last_success(one, before))}
+        return stage.objections(self.experiment, self._candidates, found, self.written.merged, ready)
 
     @property
     def differ(self) -> dict[str, str]:

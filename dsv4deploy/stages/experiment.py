@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.document import KeyPath, Merged
@@ -20,6 +21,7 @@ from dsv4deploy.model.experiment import (
     Trial,
 )
 from dsv4deploy.model.launch import Json
+from dsv4deploy.model.mark import Success
 from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate, plain
 
 # What an arm has of its own, so that it can run beside others; it is no variable.
@@ -47,7 +49,11 @@ def differences(one: Candidate, other: Candidate) -> tuple[str, ...]:
 
 
 def objections(
-    experiment: Experiment, arms: Arms, rules: Mapping[str, Sequence[str]], merged: Merged | None = None
+    experiment: Experiment,
+    arms: Arms,
+    rules: Mapping[str, Sequence[str]],
+    merged: Merged | None = None,
+    ready: Mapping[str, Success] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with the experiment itself.
 
@@ -56,6 +62,7 @@ def objections(
         arms: what each arm would start.
         rules: rules of the catalogue that found something in each arm.
         merged: where everything in the experiment's file stands.
+        ready: for arms whose very configuration was applied before, when it got ready last.
     """
     found = (
         *_confounds(experiment, arms),
@@ -64,6 +71,7 @@ def objections(
         *_silent_arms(experiment, rules),
         *_doubles(experiment, arms),
         *_unheard(experiment),
+        *_hurried(experiment, ready or {}),
     )
     return tuple(replace(one, place=merged.place(path) if merged else None) for path, one in found)
 
@@ -197,6 +205,23 @@ def _unheard(experiment: Experiment) -> Iterator[Objection]:
                     f"no row of `decide` supports hypothesis {name}",
                     effect="whatever comes out, it is never what was found",
                     remedy=f"add the row whose outcomes would speak for it, with `supports: {name}`",
+                ),
+            )
+
+
+def _hurried(experiment: Experiment, ready: Mapping[str, Success]) -> Iterator[Objection]:
+    for name, success in ready.items():
+        limit = experiment.limit_s(name)
+        if limit and success.seconds and limit < success.seconds and not experiment.goal(name):
+            yield (
+                ("arms", name),
+                Diagnostic(
+                    "deadline-too-short",
+                    Level.WARNING,
+                    f"arm {name} has {limit:g} s, and this very configuration took {success.seconds:g} s to get ready",
+                    effect="it is still progressing at its deadline, which settles nothing",
+                    evidence=(f"{success.name} on {success.node}, {success.at}",),
+                    remedy=f"give it more: deadline_s: {2 * ceil(success.seconds)}",
                 ),
             )
 

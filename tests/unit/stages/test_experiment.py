@@ -7,6 +7,7 @@ from house import looked
 
 from dsv4deploy.cli.experiment_files import read
 from dsv4deploy.model.experiment import Experiment, Kind, Trial
+from dsv4deploy.model.mark import Success
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.source.rulebook import catalogue
 from dsv4deploy.stages.draft import draft_rule
@@ -82,6 +83,16 @@ def test_a_hypothesis_that_no_outcome_would_speak_for_is_named() -> None:
     said = {name: {"says": "s", "blames": ["compile.torch_compile"]} for name in ("it", "other")}
     (found,) = objections(one := experiment(hypotheses=said, decide=[{**TABLE[0], "supports": "it"}]), arms_of(one), {})
     assert (found.rule, "hypothesis other" in found.message) == ("no-row", True)
+
+
+@pytest.mark.parametrize(("limit_s", "reach", "named"), [(60, None, True), (120, None, False), (60, "load", False)])
+def test_a_deadline_that_the_same_configuration_did_not_keep_before_is_named(
+    limit_s: int, reach: str | None, named: bool
+) -> None:
+    one = experiment(deadline_s=limit_s, reach=reach)
+    took = Success(key="k", at="2026-11-29T10:00:00Z", node="gpu01", name="flash", seconds=114)
+    told = [found.message for found in objections(one, arms_of(one), {}, ready={"off": took})]
+    assert told == (["arm off has 60 s, and this very configuration took 114 s to get ready"] if named else [])
 
 
 def test_two_arms_that_start_the_same_are_named_also_where_neither_is_the_control() -> None:
