@@ -42,6 +42,7 @@ class Asked:
     goal: Goal = field(default_factory=Goal)
     spurious: float = 0.0
     missed: float = 0.0
+    again: bool = False
 
     @property
     def project(self) -> Path:
@@ -84,8 +85,8 @@ class Search:
 
     @cached_property
     def before(self) -> tuple[Trial, ...]:
-        """The trials of earlier runs."""
-        return trials.kept(self.asked.project, self.name)
+        """The trials of earlier runs that may count."""
+        return () if self.asked.again else trials.kept(self.asked.project, self.name)
 
     @cached_property
     def ground(self) -> Ground:
@@ -233,7 +234,7 @@ def _controls(search: Search) -> str:
     while (sure := _sure(search, search.whole, good=False)) is None:
         bad = search.launch(search.whole)
     if not sure:
-        remedy = "launch it again; a failure that comes and goes needs --missed"
+        remedy = "if it fails at times only, say how often it does not: --missed 0.2; to launch it anew: --again"
         raise Trouble(f"the bad side does not fail: {bad.outcome} ({bad.record})", remedy, Exit.FOUND)
     return Counter(one.outcome for one in search.made[search.whole] if one.outcome not in ENDS).most_common(1)[0][0]
 
@@ -283,13 +284,12 @@ def _kept(search: Search, culprit: Culprit, wanted: str) -> list[str]:
 
 def _conclusion(search: Search, culprit: Culprit, wanted: str, kept: list[str]) -> Conclusion:
     names = f"{search.asked.good.name} and {search.asked.bad.name}"
-    among = f"{'perhaps ' if culprit.perhaps else ''}one of {', '.join(culprit.among)}" if culprit.among else ""
     return Conclusion(
         name=search.name,
         question=f"Which of the {len(search.whole)} settings between {names} brings {wanted}?",
         at=trials.now(),
         kind=Kind.DECIDED if culprit.settled else Kind.UNDECIDED,
-        verdict=" with ".join([*map(search.between.told, culprit.settings), *filter(None, [among])]),
+        verdict=" with ".join([*map(search.between.told, culprit.settings), *_among(culprit)]),
         matters=culprit.settings,
         next=_next(culprit),
         trials=tuple(one.record for made in search.made.values() for one in made),
@@ -302,9 +302,16 @@ def _next(culprit: Culprit) -> str:
     if not culprit.single:
         return "no single culprit explains these outcomes: this is the smallest mix that failed, and may hold too much"
     if culprit.among:
-        how = "perhaps one of these too" if culprit.perhaps else "one of these too"
-        return f"{how}, which no mix that can be launched tells apart: {', '.join(culprit.among)}"
+        return f"{_among(culprit)[0]} belongs to it too: no mix that can be launched tells"
     return "" if culprit.proved else "it follows from other launches: by itself this mix was not seen to fail"
+
+
+def _among(culprit: Culprit) -> list[str]:
+    """The settings of which one belongs to it too, in a word; none if there are none."""
+    if not culprit.among:
+        return []
+    one = culprit.among[0] if len(culprit.among) == 1 else f"one of {', '.join(culprit.among)}"
+    return [f"perhaps {one}" if culprit.perhaps else one]
 
 
 def _launches(search: Search) -> int:

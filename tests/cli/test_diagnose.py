@@ -217,6 +217,25 @@ def test_in_the_other_world_only_the_kernel_is_at_fault_and_bisect_finds_the_sam
     assert nothing_left(project)
 
 
+@pytest.mark.soak
+def test_what_no_launch_can_tell_is_said_and_makes_no_rule(project: Path) -> None:
+    profile = "name: flash\nengine: {version: 0.5.23, venv: /none}\nmodel: {path: /none}\nparallel: {tp: 4}\n"
+    (project / "good.yaml").write_text(f'{profile}env: {{DSV4_REHEARSAL_SPEED: "50"}}\n')
+    (project / "bad.yaml").write_text(f'{profile}env: {{DSV4_REHEARSAL_SPEED: "50", X: 1, Y: 1}}\n')
+    pair, alone = (
+        '{when: {env.X: "1", env.Y: "1"}, then: {fail: oom-load}}',
+        '{when: {env.Y: "1"}, then: {fail: oom-kv}}',
+    )
+    (project / "world.yaml").write_text(f"rules: [{pair}, {alone}]\n")
+    words = ("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--world", "world.yaml")
+    code, out = run(project, *words)
+    assert code == 1, out
+    assert "culprit: env.Y=1\n  = perhaps env.X belongs to it too: no mix that can be launched tells" in out
+    assert not list((project / ".dsv4deploy").glob("drafts/*"))
+    assert "done before" in run(project, *words)[1]
+    assert "done before" not in run(project, *words, "--again")[1]
+
+
 def test_a_check_that_fails_once_ready_can_be_bisected_too(project: Path) -> None:
     profile = (EXAMPLES / "dsv4-flash-nvfp4-tp4/profile.yaml").read_text().partition("variants:")[0]
     (project / "good.yaml").write_text(profile)

@@ -47,6 +47,7 @@ def command(  # noqa: PLR0917 (options, not arguments)
     missed: Annotated[
         float, typer.Option("--missed", min=0, max=0.45, help="Share of bad launches that do not fail.")
     ] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Let trials that were made before not count.")] = False,
     limit: Limit = None,
     become: Become = False,
     ask_become_pass: AskBecomePass = False,
@@ -62,4 +63,4 @@ def command(  # noqa: PLR0917 (options, not arguments)
         raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
     where = arms.Where(tuple(inventory), limit, become, ask_become_pass, here, world)
     goal = Goal(deadline or None, None, tuple(health), check, below)
-    return bisecting.run(bisecting.Asked(good, bad, where, goal, spurious, missed), as_json=form is Format.JSON)
+    return bisecting.run(bisecting.Asked(good, bad, where, goal, spurious, missed, again), as_json=form is Format.JSON)
