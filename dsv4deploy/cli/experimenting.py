@@ -63,7 +63,7 @@ class Course:
     def objections(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the experiment itself."""
         found = {name: [d.rule for d in one.report.diagnostics] for name, one in self.looked.items()}
-        before = marks.successes(Path(self.written.profile).parent)
+        before = [one for one in marks.successes(Path(self.written.profile).parent) if one.seconds]
         ready = {name: last for name, one in self._candidates.items() if (last := last_success(one, before))}
         return stage.objections(self.experiment, self._candidates, found, self.written.merged, ready)
 

@@ -211,17 +211,17 @@ def _unheard(experiment: Experiment) -> Iterator[Objection]:
 
 def _hurried(experiment: Experiment, ready: Mapping[str, Success]) -> Iterator[Objection]:
     for name, success in ready.items():
-        limit = experiment.limit_s(name)
-        if limit and success.seconds and limit < success.seconds and not experiment.goal(name):
+        limit, took = experiment.limit_s(name), success.seconds or 0.0
+        if limit and limit < took and not experiment.goal(name):
             yield (
                 ("arms", name),
                 Diagnostic(
                     "deadline-too-short",
                     Level.WARNING,
-                    f"arm {name} has {limit:g} s, and this very configuration took {success.seconds:g} s to get ready",
+                    f"arm {name} has {limit:g} s, and this very configuration took {took:g} s to get ready",
                     effect="it is still progressing at its deadline, which settles nothing",
                     evidence=(f"{success.name} on {success.node}, {success.at}",),
-                    remedy=f"give it more: deadline_s: {2 * ceil(success.seconds)}",
+                    remedy=f"give it more: deadline_s: {2 * ceil(took)}",
                 ),
             )
 
