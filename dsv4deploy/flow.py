@@ -110,12 +110,12 @@ class Looked(Seen):
     """One profile, looked at from all sides.
 
     Attributes:
-        misread: whether the parser of its engine refuses some of its arguments, so that no start of it can be made.
+        misread: the arguments that the parser of its engine refuses, so that no start of it can be made.
     """
 
     profile: Profile
     patches: "tuple[Patch, ...]" = ()
-    misread: bool = False
+    misread: tuple[Diagnostic, ...] = ()
 
     @property
     def candidate(self) -> "Candidate":
@@ -160,9 +160,20 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
         unknown=tuple(dict.fromkeys((*laid.unknown, *report.unknown))),
     )
     sources = {**merged.sources, **laid.sources}
-    words, misread = lowered.words, bool(lowered.errors)
+    unread = flag_diagnostics(lowered.errors, catalogue, knowledge.catalogues.history, fork=start.fork)
+    misread = tuple(one for one in unread if one.level is Level.ERROR)
     looked = Looked(
-        lowered.launch, words, catalogue, sources, facts, settled, report, memory, profile, laid.patches, misread
+        lowered.launch,
+        lowered.words,
+        catalogue,
+        sources,
+        facts,
+        settled,
+        report,
+        memory,
+        profile,
+        laid.patches,
+        misread,
     )
     return _remembered(looked, knowledge.marks, asked)
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import pwd
 import socket
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -117,13 +118,18 @@ class Here:
     def survey(self, looked: Looked) -> Survey:
         """This machine, and of its facts what a rehearsal does not pretend to have otherwise."""
         node, engine = LocalNode(self._project / FOLDER / "local"), looked.profile.engine
-        if not self._pretends(looked):
-            seen = node.observed(house.bundle(looked))
+        pretends = self._pretends(looked)
+        seen = node.observed(None if pretends else house.bundle(looked))
+        gone = fleet.gone_from({node.name: seen})
+        if busy := _busy(seen, gone):
+            raise Trouble(busy, "wait for it", Exit.APPLY_FAILED)
+        node.holder = fleet.holder(uuid.uuid4().hex, gone)
+        if not pretends:
             told = f"on this machine, with {engine.venv}"
             return Survey((node,), facts_for(looked.profile.name, seen), (told,), _on_trial({node.name: seen}))
         why = f"the world of {self._world}" if self._world else f"{engine.venv} is not on this machine"
         told = f"a rehearsal of SGLang {engine.version} on this machine ({why}): it proves nothing about hardware"
-        return Survey((node,), told=(told,), on_trial=_on_trial({node.name: node.observed()}))
+        return Survey((node,), told=(told,), on_trial=_on_trial({node.name: seen}))
 
     def _pretends(self, looked: Looked) -> bool:
         venv = looked.profile.engine.venv
@@ -157,12 +163,14 @@ class Inventory:
         name = looked.profile.name
         seen = surveyed(self.options, nodes, house.bundle(looked))
         facts = {node: facts_for(name, one) for node, one in seen.items() if isinstance(one, Observation)}
-        unfit = {node: why for node, one in seen.items() if (why := _unfit(one, name))}
+        gone = fleet.gone_from(seen)
+        unfit = {node: why for node, one in seen.items() if (why := _unfit(one, name, gone))}
         found = chosen({node: facts.get(node, Facts()) for node in seen}, unfit)
         if not found.nodes:
             raise Trouble("; ".join(found.told), "mend that, or name other nodes with -i", Exit.APPLY_FAILED)
         told = found.told if len(nodes) > 1 else (f"on {nodes[0].name}",)
-        taken = tuple(node for node in nodes if node.name in found.nodes)
+        holder = fleet.holder(uuid.uuid4().hex, gone)
+        taken = tuple(replace(node, holder=holder) for node in nodes if node.name in found.nodes)
         return Survey(taken, facts[found.nodes[0]], told, _on_trial(seen))
 
 
@@ -174,13 +182,22 @@ def _on_trial(seen: Mapping[str, Observation | str]) -> dict[str, tuple[str, ...
     }
 
 
-def _unfit(seen: Observation | str, name: str) -> str:
+def _busy(seen: Observation, gone: frozenset[str]) -> str:
+    """Who works there now, and on what; empty if nobody does."""
+    locks = ((name, one.lock) for name, one in seen.deployments.items() if one.lock)
+    told = (f"{lock.who} works on {name} since {lock.since}" for name, lock in locks if lock.token not in gone)
+    return next(told, "")
+
+
+def _unfit(seen: Observation | str, name: str, gone: frozenset[str]) -> str:
     """Why a node cannot run an arm.
 
     Cards and ports of the service that runs there are free once it is stopped, and those of a trial once it is swept.
     """
     if isinstance(seen, str):
         return seen
+    if busy := _busy(seen, gone):
+        return busy
     problems = seen.wanted[name].problems if name in seen.wanted else ()
     trials = {other for other, one in seen.deployments.items() if one.pending}
     return "; ".join(one.message for one in problems if one.other not in trials)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,20 +12,23 @@ from pathlib import Path
 from dsv4deploy.cli import arms, drafting, house, launching
 from dsv4deploy.cli.arms import Ground, Over, Survey
 from dsv4deploy.cli.drafting import Shown
-from dsv4deploy.cli.launching import Answer, Goal, Node
+from dsv4deploy.cli.launching import Goal, Node
 from dsv4deploy.flow import Knowledge, Looked, merged_profile
 from dsv4deploy.model.campaign import Conclusion
 from dsv4deploy.model.diagnostic import Refused
-from dsv4deploy.model.experiment import ENDS, READY, Kind, Trial
+from dsv4deploy.model.experiment import ENDS, INFRASTRUCTURAL, READY, Kind, Trial
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import trials
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages import bisect
-from dsv4deploy.stages.bisect import Culprit, Mix, Outcome, Question, next_step
+from dsv4deploy.stages.bisect import Culprit, Mix, Outcome, Question, next_step, side
 from dsv4deploy.stages.settings_between import Between, likely, refused_by_engine, settings_between
 from dsv4deploy.stages.trial import Start, surroundings, trial_of
 
 _MINUTE_S = 60
+_TRIES = 3
+# How likely it is before any launch that a side is what the command line says of it.
+_TRUSTED = 0.9
 Say = Callable[[str], object]
 
 
@@ -38,6 +42,7 @@ class Asked:
     goal: Goal = field(default_factory=Goal)
     spurious: float = 0.0
     missed: float = 0.0
+    again: bool = False
 
     @property
     def project(self) -> Path:
@@ -54,7 +59,6 @@ class Search:
     say: Say
     made: dict[Mix, list[Trial]] = field(default_factory=dict)
     looked: dict[Mix, Looked | None] = field(default_factory=dict)
-    answers: dict[Mix, Answer] = field(default_factory=dict)
 
     @cached_property
     def between(self) -> Between:
@@ -80,6 +84,11 @@ class Search:
         return f"bisect-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
 
     @cached_property
+    def before(self) -> tuple[Trial, ...]:
+        """The trials of earlier runs that may count."""
+        return () if self.asked.again else trials.kept(self.asked.project, self.name)
+
+    @cached_property
     def ground(self) -> Ground:
         """Where its launches are made."""
         return arms.ground(self.asked.where, self.asked.project)
@@ -93,6 +102,13 @@ class Search:
     def node(self) -> Node:
         """Where its launches are made."""
         return self.survey.nodes[0]
+
+    @cached_property
+    def question(self) -> Question:
+        """What is searched."""
+        bad, names = self.look(self.whole), self.between.names
+        suspected = likely(names, bad.launch, bad.report.diagnostics) if bad else {}
+        return Question(names, suspected, self.launchable, self.asked.spurious, self.asked.missed)
 
     def words(self, mix: Mix) -> str:
         """A mix as a person reads it."""
@@ -134,16 +150,27 @@ class Search:
         return looked
 
     def launch(self, mix: Mix) -> Trial:
-        """Launch a mix, or take the next trial of it that was made before."""
+        """Launch a mix, or take the next trial of it that was made before.
+
+        Raises:
+            Trouble: something of the place stood in its way, time and again.
+        """
+        for _ in range(_TRIES):
+            one = self._launched(mix)
+            if one.outcome != INFRASTRUCTURAL:
+                return one
+        message = f"{self.words(mix)} failed because of the place, not of what was started: {one.root or one.outcome}"
+        raise Trouble(message, "mend that and run again; what is done counts", Exit.APPLY_FAILED)
+
+    def _launched(self, mix: Mix) -> Trial:
         looked = self.startable(mix)
         key, done = launching.key(looked, self.asked.goal), self.made.setdefault(mix, [])
-        before = [one for one in trials.kept(self.asked.project, self.name) if one.key == key]
+        before = [one for one in self.before if one.key == key and launching.counts(one, looked, self.asked.goal)]
         if len(before) > len(done):
             done.append(before[len(done)])
             self.say(f"{self.words(mix)}: {done[-1].outcome} (done before, {done[-1].record})\n")
             return done[-1]
         begun = launching.started(self.node, looked, self.asked.goal, lambda _: None)
-        self.answers[mix] = begun.answer
         start = Start(self.name, self.words(mix), key, self.node.name, trials.now())
         one = trial_of(looked.candidate, start, begun.answer, begun.outcome, begun.seconds)
         beside = {"mix": sorted(mix), "figures": dict(begun.figures), **surroundings(looked.candidate, begun.answer)}
@@ -156,7 +183,7 @@ class Search:
 def run(asked: Asked, *, as_json: bool) -> int:
     """Find the culprit, print it, and return the exit code."""
     out = sys.stderr if as_json else sys.stdout
-    search = Search(asked, house.knowledge(asked.bad), out.write)
+    search = Search(asked, house.knowledge(asked.bad), launching.aloud(out))
     try:
         _opening(search)
         with launching.interruptible(), launching.aside(search.node, _service(search), asked.project, leave=False):
@@ -165,13 +192,13 @@ def run(asked: Asked, *, as_json: bool) -> int:
             culprit, seen = _searched(search, wanted)
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
-    kept = _kept(search, culprit)
+    kept = _kept(search, culprit, wanted)
     trials.conclude(asked.project, _conclusion(search, culprit, wanted, kept))
     if as_json:
         print(json.dumps(_machine(search, culprit, wanted, seen, kept), indent=2))
     else:
         out.write(_told(search, culprit, wanted, kept))
-    return Exit.FINE if not culprit.among else Exit.FOUND
+    return Exit.FINE if culprit.settled else Exit.FOUND
 
 
 def _opening(search: Search) -> None:
@@ -191,27 +218,35 @@ def _service(search: Search) -> str:
 
 
 def _controls(search: Search) -> str:
-    """Launch both sides; the failure that is searched.
+    """Launch both sides, as often as it takes to believe them where outcomes may be flukes; the failure that is searched.
 
     Raises:
         Trouble: the good side fails, or the bad one does not.
     """
-    good = search.launch(frozenset())
-    if good.outcome != READY:
+    good = search.launch(Mix())
+    while (sure := _sure(search, Mix(), good=True)) is None:
+        good = search.launch(Mix())
+    if not sure:
         raise Trouble(
             f"the good side is not good: {good.outcome} ({good.record})", "give a profile that starts", Exit.FOUND
         )
     bad = search.launch(search.whole)
-    if bad.outcome in ENDS:
-        remedy = "launch it again; a failure that comes and goes needs --missed"
+    while (sure := _sure(search, search.whole, good=False)) is None:
+        bad = search.launch(search.whole)
+    if not sure:
+        remedy = "if it fails at times only, say how often it does not: --missed 0.2; to launch it anew: --again"
         raise Trouble(f"the bad side does not fail: {bad.outcome} ({bad.record})", remedy, Exit.FOUND)
-    return bad.outcome
+    return Counter(one.outcome for one in search.made[search.whole] if one.outcome not in ENDS).most_common(1)[0][0]
+
+
+def _sure(search: Search, mix: Mix, *, good: bool) -> bool | None:
+    told = [one.outcome for one in search.made[mix] if one.outcome != INFRASTRUCTURAL]
+    ready = [one == READY if good else one in ENDS for one in told]
+    return side(search.question, ready, good=good, trusted=_TRUSTED)
 
 
 def _searched(search: Search, wanted: str) -> tuple[Culprit, list[bisect.Trial]]:
-    bad, names = search.look(search.whole), search.between.names
-    suspected = likely(names, bad.launch, bad.report.diagnostics) if bad else {}
-    question = Question(names, suspected, search.launchable, search.asked.spurious, search.asked.missed)
+    question = search.question
     seen = [bisect.Trial(search.whole, Outcome.FAILED)]
     while True:
         step = next_step(question, seen)
@@ -234,34 +269,49 @@ def _estimate(search: Search, left: int) -> str:
     return f"about {left} launches left, {minutes:.1f} minutes\n"
 
 
-def _kept(search: Search, culprit: Culprit) -> list[str]:
+def _kept(search: Search, culprit: Culprit, wanted: str) -> list[str]:
     """Write the mark and the draft rule of the culprit; a line for each."""
     mix = frozenset(culprit.settings)
-    looked, made = search.look(mix), search.made.get(mix, [])
-    if not mix or culprit.among or looked is None or not made:
+    looked, project = search.look(mix), search.asked.project
+    last = next((one for one in search.made.get(mix, ()) if one.outcome == wanted), None)
+    if not culprit.settled or looked is None or last is None:
         return []
-    last, project = made[-1], search.asked.project
     says = f"{' with '.join(culprit.settings)} ends in {last.outcome}"
     saw = f"the smallest of {len(search.whole)} differing settings that fails, by bisection"
-    answer = search.answers.get(mix)
-    told = drafting.marked(project, looked, answer, _service(search), last) if answer is not None else []
+    told = drafting.marked(project, looked, _service(search), last)
     return [*told, *drafting.drafted(project, looked, Shown(search.name, culprit.settings, says, "", saw), last)]
 
 
 def _conclusion(search: Search, culprit: Culprit, wanted: str, kept: list[str]) -> Conclusion:
     names = f"{search.asked.good.name} and {search.asked.bad.name}"
-    among = f"one of {', '.join(culprit.among)}" if culprit.among else ""
     return Conclusion(
         name=search.name,
         question=f"Which of the {len(search.whole)} settings between {names} brings {wanted}?",
         at=trials.now(),
-        kind=Kind.UNDECIDED if among else Kind.DECIDED,
-        verdict=" with ".join([*map(search.between.told, culprit.settings), *filter(None, [among])]),
+        kind=Kind.DECIDED if culprit.settled else Kind.UNDECIDED,
+        verdict=" with ".join([*map(search.between.told, culprit.settings), *_among(culprit)]),
         matters=culprit.settings,
-        next=f"no launchable mix tells {among} apart" if among else "",
+        next=_next(culprit),
         trials=tuple(one.record for made in search.made.values() for one in made),
         kept=tuple(kept),
     )
+
+
+def _next(culprit: Culprit) -> str:
+    """What keeps the answer from being settled; empty if nothing does."""
+    if not culprit.single:
+        return "no single culprit explains these outcomes: this is the smallest mix that failed, and may hold too much"
+    if culprit.among:
+        return f"{_among(culprit)[0]} belongs to it too: no mix that can be launched tells"
+    return "" if culprit.proved else "it follows from other launches: by itself this mix was not seen to fail"
+
+
+def _among(culprit: Culprit) -> list[str]:
+    """The settings of which one belongs to it too, in a word; none if there are none."""
+    if not culprit.among:
+        return []
+    one = culprit.among[0] if len(culprit.among) == 1 else f"one of {', '.join(culprit.among)}"
+    return [f"perhaps {one}" if culprit.perhaps else one]
 
 
 def _launches(search: Search) -> int:
@@ -275,6 +325,9 @@ def _machine(
         "schema": "bisect/1",
         "culprit": culprit.settings,
         "among": culprit.among,
+        "perhaps": culprit.perhaps,
+        "proved": culprit.proved,
+        "single": culprit.single,
         "doubt": culprit.doubt,
         "launches": _launches(search),
         "failure": wanted,
@@ -285,8 +338,8 @@ def _machine(
 
 def _told(search: Search, culprit: Culprit, wanted: str, kept: list[str]) -> str:
     lines = [f"culprit: {search.between.told(name)}" for name in culprit.settings]
-    if culprit.among:
-        lines.append(f"and one of these, which no launch can tell apart: {', '.join(culprit.among)}")
+    if why := _next(culprit):
+        lines.append(f"  = {why}")
     doubt = f", wrong in {culprit.doubt:.1%} of such searches" if search.asked.spurious or search.asked.missed else ""
     lines.append(f"  = {wanted}, found in {_launches(search)} launches among {len(search.whole)} settings{doubt}")
     return "\n".join([*lines, *kept]) + "\n"

@@ -68,6 +68,17 @@ def _with_memory(checkup: Checkup) -> Checkup:
     return checkup.model_copy(update={"checks": (*checkup.checks, found), "state": state})
 
 
+def _address(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or parts.scheme not in {"", "http"}:
+        raise Trouble(f"{url} is no address of a server", "--url http://127.0.0.1:30000", Exit.USAGE)
+    return host, port or 80
+
+
 def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, only: Sequence[str]) -> Checkup:
     """Ask the server at `url`, by the health section of `profile`.
 
@@ -75,10 +86,8 @@ def one(url: str, profile: Path | None, key: Path | None, *, capacity: bool, onl
         Refused: the profile has no shape that could be judged.
         Trouble: the address is none, or a file cannot be read.
     """
-    parts = urlsplit(url if "//" in url else f"//{url}")
-    if not parts.hostname or parts.scheme not in {"", "http"}:
-        raise Trouble(f"{url} is no address of a server", "--url http://127.0.0.1:30000", Exit.USAGE)
-    request: dict[str, Any] = {"host": parts.hostname, "port": parts.port or 80, "only": list(only)}
+    host, port = _address(url)
+    request: dict[str, Any] = {"host": host, "port": port, "only": list(only)}
     manifest: dict[str, Any] = {}
     if profile:
         looked = looked_at(Files(), house.knowledge(profile), house.asked(profile, [], [], None, []))

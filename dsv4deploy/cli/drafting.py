@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsv4deploy.cli.launching import Answer
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.experiment import Trial
 from dsv4deploy.model.rule import Rule
@@ -26,8 +25,9 @@ class Shown:
     saw: str
 
 
-def marked(project: Path, looked: Looked, answer: Answer, name: str, trial: Trial) -> list[str]:
+def marked(project: Path, looked: Looked, name: str, trial: Trial) -> list[str]:
     """Write the mark of a failed start of the deployment `name`, if it earned one; the line that tells it."""
+    answer = trials.answer(project, trial)
     if not worth_a_mark(answer):
         return []
     mark = mark_of(looked.candidate, answer, looked.report, name=name, node=trial.node, at=trial.at)

@@ -80,6 +80,9 @@ def arms_of(
         except Refused as refused:
             found += refused.diagnostics
             sources |= refused.sources
+            continue
+        found += looked[name].misread  # what the engine does not even read is no variable of an arm
+        sources |= looked[name].sources
     if found:
         raise Refused(dict.fromkeys(found), sources)
     return looked

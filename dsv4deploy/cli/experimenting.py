@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dsv4deploy.cli import arms, drafting, house, launching, side_by_side
@@ -18,9 +18,9 @@ from dsv4deploy.model.campaign import ArmTold, Conclusion
 from dsv4deploy.model.diagnostic import Diagnostic, Refused
 from dsv4deploy.model.experiment import ENDS, Experiment, Judgement, Kind, Trial
 from dsv4deploy.model.trouble import Exit
-from dsv4deploy.rim import trials
+from dsv4deploy.rim import marks, trials
 from dsv4deploy.stages import experiment as stage
-from dsv4deploy.stages.marks import Candidate
+from dsv4deploy.stages.marks import Candidate, last_success
 from dsv4deploy.stages.trial import Start, surroundings, trial_of
 from dsv4deploy.views import experiment as view
 
@@ -63,7 +63,9 @@ class Course:
     def objections(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the experiment itself."""
         found = {name: [d.rule for d in one.report.diagnostics] for name, one in self.looked.items()}
-        return stage.objections(self.experiment, self._candidates, found, self.written.merged)
+        before = [one for one in marks.successes(Path(self.written.profile).parent) if one.seconds]
+        ready = {name: last for name, one in self._candidates.items() if (last := last_success(one, before))}
+        return stage.objections(self.experiment, self._candidates, found, self.written.merged, ready)
 
     @property
     def differ(self) -> dict[str, str]:
@@ -90,10 +92,9 @@ class Course:
 
 @dataclass(slots=True)
 class Findings:
-    """What is known so far: the trials, and for what was launched now, how each arm ended last."""
+    """The trials so far."""
 
     trials: tuple[Trial, ...]
-    ends: dict[str, tuple[Trial, Started]] = field(default_factory=dict)
 
 
 def run(asked: Asked, *, as_json: bool) -> int:
@@ -103,17 +104,18 @@ def run(asked: Asked, *, as_json: bool) -> int:
     except Refused as refused:
         return house.show_refusal(refused, as_json=as_json)
     out = sys.stderr if as_json else sys.stdout
-    out.write(view.opening(course.experiment, course.survey.told, course.objections, course.differ))
+    say = launching.aloud(out)
+    say(view.opening(course.experiment, course.survey.told, course.objections, course.differ))
     if asked.where.only_look:
         return Exit.FOUND if course.objections else Exit.FINE
     with launching.interruptible():
-        judgement, findings = _carried_out(course, asked, out.write)
-    kept = _kept(course, judgement, findings)
+        judgement = _carried_out(course, asked, say)
+    kept = _kept(course, judgement)
     trials.conclude(course.project, _conclusion(course, judgement, kept))
     if as_json:
         print(json.dumps(_machine(course.experiment, judgement, kept), indent=2))
     else:
-        out.write(view.closing(judgement, kept))
+        say(view.closing(judgement, kept))
     return Exit.FINE if judgement.kind is Kind.DECIDED else Exit.FOUND
 
 
@@ -129,10 +131,10 @@ def _course(asked: Asked) -> Course:
     return Course(written, project, survey, looked, plain.profile.name)
 
 
-def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> tuple[Judgement, Findings]:
+def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> Judgement:
     """Launch arms until the verdict stands."""
     experiment, keys = course.experiment, course.keys
-    found = Findings(() if asked.again else trials.kept(course.project, experiment.name))
+    found = Findings(() if asked.again else tuple(_made_before(course, say)))
     for one in stage.judged(experiment, keys, found.trials).trials:
         say(view.trial(one, again=True))
     if stage.next_arm(experiment, keys, found.trials) is not None:
@@ -143,7 +145,19 @@ def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> tuple[Jud
                 launching.swept(node, course.survey.on_trial.get(node.name, ()), own)
                 stack.enter_context(launching.aside(node, course.base, course.project, leave=leave))
             side_by_side.launched(course.survey.nodes, _hands(course, found, say))
-    return stage.judged(experiment, keys, found.trials), found
+    return stage.judged(experiment, keys, found.trials)
+
+
+def _made_before(course: Course, say: launching.Tell) -> Iterator[Trial]:
+    """The trials of earlier runs that count, and a line for those that do not."""
+    keys, others = course.keys, 0
+    for one in trials.kept(course.project, course.experiment.name):
+        if keys.get(one.arm) != one.key:
+            others += 1
+        elif launching.counts(one, course.looked[one.arm], course.goal(one.arm)):
+            yield one
+    if others:
+        say(f"{others} earlier trials started something else than these arms, and do not count\n")
 
 
 def _hands(course: Course, found: Findings, say: launching.Tell) -> side_by_side.Hands:
@@ -158,7 +172,6 @@ def _hands(course: Course, found: Findings, say: launching.Tell) -> side_by_side
     def done(node: Node, arm: str, started: Started) -> None:
         trial = _recorded(course, Start(course.experiment.name, arm, keys[arm], node.name, trials.now()), started)
         found.trials = (*found.trials, trial)
-        found.ends[arm] = trial, started
         say(view.trial(trial))
 
     return side_by_side.Hands(
@@ -172,14 +185,15 @@ def _recorded(course: Course, start: Start, started: Started) -> Trial:
     return trials.keep(course.project, trial, surroundings(candidate, started.answer))
 
 
-def _kept(course: Course, judgement: Judgement, found: Findings) -> list[str]:
+def _kept(course: Course, judgement: Judgement) -> list[str]:
     """Write the marks and the draft rule of a decided experiment; a line for each."""
     if judgement.kind is not Kind.DECIDED:
         return []
+    last = {trial.arm: trial for trial in judgement.trials}
     told = [
         line
-        for arm, (trial, started) in found.ends.items()
-        for line in drafting.marked(course.project, course.looked[arm], started.answer, course.base, trial)
+        for arm, trial in last.items()
+        for line in drafting.marked(course.project, course.looked[arm], course.base, trial)
     ]
     return [*told, *_drafted(course, judgement)]
 
@@ -189,8 +203,7 @@ def _drafted(course: Course, judgement: Judgement) -> list[str]:
     failed = [one for one in judgement.trials if one.outcome not in ENDS]
     if decision is None or not decision.matters or not failed:
         return []
-    # The arm that has all that matters and least besides.
-    speaks = min(failed, key=lambda one: len(course.experiment.arms[one.arm].changes))
+    speaks = min(failed, key=lambda one: stage.beside(course.experiment.arms[one.arm], decision.matters))
     says = f"{' with '.join(decision.matters)}: {decision.verdict}"
     saw = "; ".join(f"{one.arm}: {one.outcome}" for one in judgement.trials)
     shown = Shown(course.experiment.name, decision.matters, says, decision.remedy or "", saw)

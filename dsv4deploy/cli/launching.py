@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from dsv4deploy.cli import house
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.bundle import Bundle
-from dsv4deploy.model.experiment import CHECK_FAILED, REACHED, READY
+from dsv4deploy.model.experiment import CHECK_FAILED, INFRASTRUCTURAL, PROGRESSING, REACHED, READY, Trial
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.node.checks import every
 from dsv4deploy.node.stages import ORDER
@@ -89,6 +89,30 @@ def key(looked: Looked, goal: Goal) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
+def aloud(out: TextIO) -> Tell:
+    """Writes to `out` so that whoever follows it through a pipe reads each line when it is said."""
+
+    def tell(text: str) -> None:
+        out.write(text)
+        out.flush()
+
+    return tell
+
+
+def limit_s(looked: Looked, goal: Goal) -> float:
+    """Seconds that a start has."""
+    return goal.limit_s or looked.profile.service.timeouts.start_s or _USUAL_LIMIT_S
+
+
+def counts(trial: Trial, looked: Looked, goal: Goal) -> bool:
+    """Whether a start that an earlier run made need not be made again.
+
+    What stood in the way of one may be mended by now, and one that was late may have more time now.
+    """
+    late = trial.outcome == PROGRESSING and trial.seconds < limit_s(looked, goal) - 1
+    return not late and trial.outcome != INFRASTRUCTURAL
+
+
 def started(node: Node, looked: Looked, goal: Goal, tell: Tell, stopping: threading.Event | None = None) -> Started:
     """Start a profile on trial, watch it until it is decided or late, and stop it for sure.
 
@@ -97,7 +121,7 @@ def started(node: Node, looked: Looked, goal: Goal, tell: Tell, stopping: thread
         Trouble: the node refuses the release, or stays out of reach.
     """
     bundle = house.bundle(looked)
-    limit = goal.limit_s or looked.profile.service.timeouts.start_s or _USUAL_LIMIT_S
+    limit = limit_s(looked, goal)
     node.put(bundle)
     began = time.monotonic()
     try:
@@ -198,12 +222,12 @@ def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None
     """
     note = project / FOLDER / "stopped" / f"{node.name}-{name}"
     runs = not leave and bool(node.ask("status", name).get("running"))
-    if runs:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text("")
-        sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
-        node.ask("stop", name)
     try:
+        if runs:
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text("")
+            sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
+            node.ask("stop", name)
         yield
     finally:
         if note.exists():

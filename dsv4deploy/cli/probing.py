@@ -80,8 +80,17 @@ def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def on_nodes(options: ansible.Options, what: Asked, kernels: Sequence[str]) -> dict[str, str]:
-    """The answers of every node, one node after the other."""
+def on_nodes(
+    options: ansible.Options, what: Asked, kernels: Sequence[str], output: Path | None
+) -> dict[str, str | Trouble]:
+    """The answers of every node, one node after the other; of several nodes, also why one gave none.
+
+    Raises:
+        Trouble: the only node gave none, or the answers of several shall go to one file.
+    """
+    nodes = RemoteNode.all_of(options)
+    if output and len(nodes) > 1:
+        raise Trouble("the answers of several nodes do not go into one file", "choose one node: --limit", Exit.USAGE)
     words = [*what.words, *(word for one in kernels for word in ("--kernel", one))]
     with tempfile.TemporaryDirectory(prefix="dsv4deploy-probe-") as folder:
         more: dict[str, Any] = {"trials": dict(what.trials)} if what.trials else {}
@@ -89,32 +98,46 @@ def on_nodes(options: ansible.Options, what: Asked, kernels: Sequence[str]) -> d
             path = Path(folder, what.bundle.name)
             bundles.write(what.bundle, path)
             more["bundle"] = str(path)
-        python = str(what.python)
-        return {
-            node.name: json.dumps(
-                node.ask("probe", "probe", python=python, words=words, limit_s=_ALL_S, **more)["document"]
-            )
-            for node in RemoteNode.all_of(options)
-        }
+        more |= {"python": str(what.python), "words": words, "limit_s": _ALL_S}
+        found: dict[str, str | Trouble] = {}
+        for node in nodes:
+            try:
+                found[node.name] = json.dumps(node.ask("probe", "probe", **more)["document"])
+            except Trouble as trouble:
+                if len(nodes) == 1:
+                    raise
+                found[node.name] = trouble
+    return found
 
 
-def shown(answers: Mapping[str, str], output: Path | None, *, as_json: bool) -> int:
+def shown(answers: Mapping[str, str | Trouble], output: Path | None, *, as_json: bool) -> int:
     """Print the answers of each node, keep them where that is asked for, and return the exit code.
 
     Raises:
-        Trouble: one of them is no answer, or several shall go to one file.
+        Trouble: one of them is no answer, or cannot be written.
     """
-    if output and len(answers) > 1:
-        raise Trouble("the answers of several nodes do not go into one file", "choose one node: --limit", Exit.USAGE)
-    answered = False
+    answered, silent = False, False
     for node, text in answers.items():
+        if isinstance(text, Trouble):
+            silent = True
+            _tell(f"error: {text.message}")
+            continue
         document = read_probes(text, node or "this")
         answered = answered or any(one.outcome != "unknown" for one in document.results)
         if output:
-            output.write_text(text, encoding="utf-8")
+            _write(text, output)
         if as_json:
             print(text.rstrip())
         else:
             print(f"{node}\n" if node else "", end="")
             print(probes.screen(document, deviations(document, recorded()), peer_verdict(document)), end="")
+    if silent:
+        return Exit.APPLY_FAILED
     return Exit.FINE if answered else Exit.UNREADABLE
+
+
+def _write(text: str, path: Path) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Trouble(f"{path} cannot be written: {error.strerror}", "name another file with -o") from None

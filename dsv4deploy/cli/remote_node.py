@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ _PAUSE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RemoteNode:
-    """The node on which starts are made."""
+    """The node on which starts are made; `holder` says who makes them, so that nobody else does meanwhile."""
 
     options: ansible.Options
     name: str
     address: str
+    holder: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def all_of(cls, options: ansible.Options) -> "tuple[RemoteNode, ...]":
@@ -61,6 +62,7 @@ class RemoteNode:
         variables = {
             "dsv4_verb": verb,
             "dsv4_name": deployment,
+            "dsv4_holder": dict(self.holder),
             **{f"dsv4_{key}": value for key, value in more.items()},
         }
         played = ansible.play(

@@ -35,12 +35,16 @@ def launched(nodes: Sequence[Node], hands: Hands) -> None:
                 if not running:
                     return
                 for one in wait(running, return_when=FIRST_COMPLETED).done:
-                    node, name = running.pop(one)
-                    hands.done(node, name, one.result())
+                    hands.done(*running[one], one.result())
+                    del running[one]
         except BaseException:
             stopping.set()
             with unhurried():
                 wait(running)
+                # What came to its end all the same counts.
+                for one, (node, name) in running.items():
+                    if one.exception() is None:
+                        hands.done(node, name, one.result())
             raise
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from dsv4deploy.model.launch import Json
 
+# Sections of a profile that say how it is judged. No start reads them, so that a release takes them over as it runs.
+JUDGING = ("health", "waivers")
+
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
@@ -44,8 +47,12 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """SHA-256 in hex over everything that the manifest says."""
-        return hashlib.sha256(_canonical(self._content)).hexdigest()
+        """SHA-256 in hex over everything that the manifest says, but for how the profile is judged."""
+        content = self._content
+        profile = content.get("profile")
+        if isinstance(profile, Mapping):
+            content["profile"] = {name: value for name, value in profile.items() if name not in JUDGING}
+        return hashlib.sha256(_canonical(content)).hexdigest()
 
     @property
     def manifest(self) -> Artifact:

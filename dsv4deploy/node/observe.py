@@ -19,7 +19,7 @@ from dsv4deploy.node.story import Story
 from dsv4deploy.node.supervisor import service_of
 
 _STARTS = 3
-_SHOWN = ("name", "digest", "engine", "endpoint", "files", "service", "devices", "argv", "environment")
+_SHOWN = ("name", "digest", "engine", "endpoint", "files", "service", "devices", "argv", "environment", "profile")
 _TEXT_BYTES = 1 << 16
 _HISTORY = 20
 _LOG_LINES = 5000

@@ -49,6 +49,8 @@ def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     laid = shadow.lay(target, manifest)
     keep_tool(place)
     repaired = [] if changed == ["all"] else changed
+    if repaired:
+        place.remember("repaired", to=digest, what=repaired)
     answer = {"changed": bool(changed) or laid["changed"], "digest": digest, "repaired": repaired}
     return {**answer, "shadow": laid["packages"]} if laid["packages"] else answer
 

@@ -22,14 +22,14 @@ Answer = Mapping[str, Any]
 
 
 class LocalNode:
-    """A root folder of deployments on this machine."""
+    """A root folder of deployments on this machine; `holder` says who works there, so that nobody else does."""
 
     name = "here"
     address = "127.0.0.1"
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, holder: Mapping[str, Any] | None = None) -> None:
         self.root = root.absolute()
-        self._tool = self.root / "node.pyz"
+        self.holder = holder or {}
 
     def ask(self, verb: str, deployment: str, **more: Any) -> Answer:  # noqa: ANN401 (any JSON)
         """What the tool answers to one verb; an interrupt waits until it has.
@@ -37,10 +37,8 @@ class LocalNode:
         Raises:
             Trouble: it could not do what was asked.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        self._tool.write_bytes(build())
-        request = {"name": deployment, "root": str(self.root), **more}
-        answer = _asked([sys.executable, str(self._tool), verb], json.dumps(request).encode())
+        request = {"name": deployment, "root": str(self.root), "holder": self.holder, **more}
+        answer = _asked([sys.executable, str(self._tool()), verb], json.dumps(request).encode())
         if not answer.get("ok"):
             error = answer.get("error") or {}
             raise Trouble(str(error.get("message")), str(error.get("remedy") or ""), Exit.APPLY_FAILED)
@@ -54,6 +52,17 @@ class LocalNode:
     def put(self, bundle: Bundle) -> None:
         """Install the release that `bundle` is; nothing is started."""
         self.ask("install", bundle.name, **installable(bundle))
+
+    def _tool(self) -> Path:
+        """The tool under the name of its content: another run, of another version even, may be reading its own."""
+        content = build()
+        path = self.root / f"node-{_digest(content)[:12]}.pyz"
+        if not path.exists():
+            self.root.mkdir(parents=True, exist_ok=True)
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.write_bytes(content)
+            fresh.replace(path)
+        return path
 
 
 def installable(bundle: Bundle) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """Keeps the trials and verdicts of experiments, one YAML file each, beside the project and in no git."""
 
+import fcntl
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,12 +47,24 @@ def keep(project: Path, trial: Trial, more: Mapping[str, Any]) -> Trial:
         Trouble: it cannot be written.
     """
     folder = project / _TRIALS
-    number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.yaml")), default=0)
-    path = folder / f"{number:04}.yaml"
-    _write(
-        project, path, {"schema": "trial/1", "trial": {k: v for k, v in asdict(trial).items() if k != "record"}, **more}
-    )
+    record = {"schema": "trial/1", "trial": {k: v for k, v in asdict(trial).items() if k != "record"}, **more}
+    with _alone(folder):
+        number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.yaml")), default=0)
+        path = folder / f"{number:04}.yaml"
+        _write(project, path, record)
     return replace(trial, record=str(_TRIALS / path.name))
+
+
+def answer(project: Path, trial: Trial) -> dict[str, Any]:
+    """What the judge said of a trial that was kept, as far as its record has it.
+
+    Raises:
+        Trouble: the record cannot be read.
+    """
+    path = project / trial.record
+    data = next((data for _, data in _each(path.parent, path.name, "trial")), {})
+    said = data.get("answer") or {}
+    return {**said, "stage": trial.stage, "root": trial.root, "lines": data.get("lines") or []}
 
 
 def conclude(project: Path, conclusion: Conclusion) -> Path:
@@ -123,13 +138,32 @@ def _no(path: Path, what: str, error: Exception) -> Trouble:
     return Trouble(f"{path} is no {what}: {' '.join(str(error).split())[:200]}", "remove it")
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs from taking the same number."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _unwritable(folder: Path, error: OSError) -> Trouble:
+    return Trouble(f"{folder} cannot be written: {error.strerror}", "make the folder writable")
+
+
 def _write(project: Path, path: Path, tree: Mapping[str, Any]) -> None:
     """Put a record at `path`, whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         (project / FOLDER / ".gitignore").write_text("*\n")
-        fresh = path.with_suffix(".new")
+        fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(yaml.safe_dump(dict(tree), sort_keys=False, allow_unicode=True, width=120), encoding="utf-8")
         fresh.replace(path)
     except OSError as error:
-        raise Trouble(f"{path.parent} cannot be written: {error.strerror}", "make the folder writable") from None
+        raise _unwritable(path.parent, error) from None

@@ -6,8 +6,9 @@ one over probabilities, so that likely settings cost fewer launches and an outco
 believed. A culprit is taken to be one set: whatever holds it fails, whatever lacks a part of it does not.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil, log2
 
@@ -15,6 +16,8 @@ Mix = frozenset[str]
 
 # Bits and probabilities below this are rounding.
 _NOTHING = 1e-12
+# Launches after which a mix that was invalid each time is taken to be, where outcomes may be flukes.
+_TRIES = 3
 # How likely one or two further parts are, beside what was expected of the size.
 _SURPRISE = (0.0, 0.005, 0.002)
 
@@ -68,11 +71,28 @@ class Next:
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """The answer; `among` are settings of which one belongs to it too, and no launchable mix tells which."""
+    """The answer.
+
+    Attributes:
+        settings: the smallest set that fails.
+        among: settings of which one belongs to it too, and no launchable mix tells which.
+        perhaps: whether it may also do without any of `among`.
+        doubt: how likely the answer is wrong.
+        proved: whether a launch of exactly `settings` failed; else it follows from other launches.
+        single: whether one culprit explains all outcomes; else `settings` is the smallest mix that was seen to fail.
+    """
 
     settings: tuple[str, ...]
     among: tuple[str, ...] = ()
+    perhaps: bool = False
     doubt: float = 0.0
+    proved: bool = True
+    single: bool = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether exactly these settings were shown to be at fault."""
+        return self.proved and self.single and not self.among
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +108,63 @@ class _Level:
         return frozenset((*self.found, *self.order[:count]))
 
 
+def side(question: Question, ready: Sequence[bool], *, good: bool, trusted: float) -> bool | None:
+    """Whether a whole side is what it is said to be, by its launches; None as long as flukes may explain them.
+
+    Args:
+        question: how often outcomes are flukes, and how often the answer may be wrong.
+        ready: for each launch, whether it came up.
+        good: whether it is said to be the good side.
+        trusted: how likely that was before any launch.
+    """
+    right, wrong = trusted, 1 - trusted
+    for one in ready:
+        outcome = Outcome.PASSED if one else Outcome.FAILED
+        right *= _chance(question, outcome, culprit=not good)
+        wrong *= _chance(question, outcome, culprit=good)
+    sure = right / (right + wrong) if right + wrong else trusted
+    return None if question.wrong < sure < 1 - question.wrong else sure > 0.5  # noqa: PLR2004 (more likely than not)
+
+
 def next_step(question: Question, trials: Sequence[Trial]) -> Next | Culprit:
     """The next launch that tells most, or the culprit once the doubt is small enough."""
+    question = replace(question, launchable=_still_launchable(question, trials))
     suspects = _suspects(question.settings, trials)
     candidates, sizes = question.settings, (0.0, *question.sizes)
     found: tuple[str, ...] = ()
     doubt = 0.0
-    allowed = question.wrong / (len(question.sizes) + 1)
     while True:
         order = _ordered(question, found, candidates, suspects)
         level = _Level(found, order, tuple(_normal(sizes)))
         belief = _belief(question, level, trials)
+        if not any(belief):
+            return _several(question, trials)
         best = max(range(len(belief)), key=belief.__getitem__)
-        if belief[best] < 1 - allowed:
+        # Half of what is left, so that however many searches follow, all of them together stay below it.
+        if belief[best] < 1 - (question.wrong - doubt) / 2:
             step = _telling(question, level, belief, suspects)
             if step is not None:
                 return step
-            return _inseparable(level, belief, doubt)
+            return _inseparable(level, belief, doubt, trials)
         doubt += 1 - belief[best]
         if best == 0:
-            return Culprit(tuple(name for name in question.settings if name in found), (), doubt)
+            return _proof(question, found, trials, doubt)
         sizes = _fewer(question, level, best)
         found, candidates = (*found, order[best - 1]), order[: best - 1]
 
 
+def _still_launchable(question: Question, trials: Iterable[Trial]) -> Callable[[Mix], bool]:
+    """What can be launched after all that was tried: a mix that turned out invalid is not launched for ever."""
+    invalid = Counter(trial.mix for trial in trials if trial.outcome is Outcome.INVALID)
+    enough = _TRIES if question.spurious or question.missed else 1
+    return lambda mix: invalid[mix] < enough and question.launchable(mix)
+
+
 def _belief(question: Question, level: _Level, trials: Iterable[Trial]) -> list[float]:
-    """How likely it is that the first `n` candidates, and no fewer, complete the culprit; for n from 0 on."""
+    """How likely it is that the first `n` candidates, and no fewer, complete the culprit; for n from 0 on.
+
+    All are 0 where the trials contradict each other.
+    """
     belief = _prior(question, level)
     place = {name: index for index, name in enumerate(level.order, 1)}
     for trial in trials:
@@ -129,7 +180,7 @@ def _belief(question: Question, level: _Level, trials: Iterable[Trial]) -> list[
             elif n not in inside:
                 belief[n] *= _chance(question, trial.outcome, culprit=False)
             # else the mix holds the last part, and maybe not the others: it tells nothing about this n
-    return _normal(belief)
+    return _normal(belief) if any(belief) else belief
 
 
 def _chance(question: Question, outcome: Outcome, *, culprit: bool) -> float:
@@ -222,10 +273,27 @@ def _ordered(question: Question, found: Sequence[str], candidates: Sequence[str]
     return tuple(order)
 
 
-def _inseparable(level: _Level, belief: Sequence[float], doubt: float) -> Culprit:
+def _inseparable(level: _Level, belief: Sequence[float], doubt: float, trials: Iterable[Trial]) -> Culprit:
     """What is certain, and the candidates that cannot be told apart."""
     among = tuple(name for name, p in zip(level.order, belief[1:], strict=True) if p > _NOTHING)
-    return Culprit(level.found, among, doubt)
+    failed = {trial.mix for trial in trials if trial.outcome is Outcome.FAILED}
+    return Culprit(level.found, among, belief[0] > _NOTHING, doubt, frozenset(level.found) in failed)
+
+
+def _several(question: Question, trials: Iterable[Trial]) -> Culprit:
+    """What is left to say where the outcomes fit no single culprit."""
+    failed = [trial.mix for trial in trials if trial.outcome is Outcome.FAILED]
+    smallest = min(failed, key=len, default=frozenset(question.settings))
+    return Culprit(tuple(name for name in question.settings if name in smallest), single=False)
+
+
+def _proof(question: Question, found: Sequence[str], trials: Iterable[Trial], doubt: float) -> Next | Culprit:
+    """The launch of what was found, where none was made that could speak for it; else the answer."""
+    mix = frozenset(found)
+    made = [trial.outcome for trial in trials if trial.mix == mix]
+    if not made and question.launchable(mix):
+        return Next(mix, 1)
+    return Culprit(tuple(name for name in question.settings if name in mix), doubt=doubt, proved=Outcome.FAILED in made)
 
 
 def _normal(weights: Sequence[float]) -> list[float]:

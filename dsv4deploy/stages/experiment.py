@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.document import KeyPath, Merged
@@ -12,6 +13,7 @@ from dsv4deploy.model.experiment import (
     INFRASTRUCTURAL,
     PROGRESSING,
     READY,
+    Arm,
     Decision,
     Experiment,
     Judgement,
@@ -19,6 +21,7 @@ from dsv4deploy.model.experiment import (
     Trial,
 )
 from dsv4deploy.model.launch import Json
+from dsv4deploy.model.mark import Success
 from dsv4deploy.stages.marks import INFRASTRUCTURE, Candidate, plain
 
 # What an arm has of its own, so that it can run beside others; it is no variable.
@@ -46,7 +49,11 @@ def differences(one: Candidate, other: Candidate) -> tuple[str, ...]:
 
 
 def objections(
-    experiment: Experiment, arms: Arms, rules: Mapping[str, Sequence[str]], merged: Merged | None = None
+    experiment: Experiment,
+    arms: Arms,
+    rules: Mapping[str, Sequence[str]],
+    merged: Merged | None = None,
+    ready: Mapping[str, Success] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with the experiment itself.
 
@@ -55,12 +62,16 @@ def objections(
         arms: what each arm would start.
         rules: rules of the catalogue that found something in each arm.
         merged: where everything in the experiment's file stands.
+        ready: for arms whose very configuration was applied before, when it got ready last.
     """
     found = (
         *_confounds(experiment, arms),
         *_missing_controls(experiment, arms),
         *_mechanisms(experiment),
         *_silent_arms(experiment, rules),
+        *_doubles(experiment, arms),
+        *_unheard(experiment),
+        *_hurried(experiment, ready or {}),
     )
     return tuple(replace(one, place=merged.place(path) if merged else None) for path, one in found)
 
@@ -155,6 +166,66 @@ def _silent_arms(experiment: Experiment, rules: Mapping[str, Sequence[str]]) -> 
                 )
 
 
+def _doubles(experiment: Experiment, arms: Arms) -> Iterator[Objection]:
+    """Arms that start the same as an earlier one that is not their control, and may come no further or less far."""
+    names = list(experiment.arms)
+    for index, name in enumerate(names):
+        arm = experiment.arms[name]
+        alike = (
+            other
+            for other in names[:index]
+            if other != arm.control
+            and experiment.arms[other].control != name
+            and experiment.goal(other) == experiment.goal(name)
+            and not differences(arms[name], arms[other])
+        )
+        if other := next(alike, None):
+            yield (
+                ("arms", name),
+                Diagnostic(
+                    "same-as-another",
+                    Level.WARNING,
+                    f"arm {name} starts the same as arm {other}",
+                    effect="it answers nothing that the other one does not",
+                    remedy="change one variable in it, or drop it and raise `repeats`",
+                ),
+            )
+
+
+def _unheard(experiment: Experiment) -> Iterator[Objection]:
+    """Hypotheses that no row supports; with two of them and rows for one, the experiment can only say yes to it."""
+    supported = {row.supports for row in experiment.decide}
+    for name in experiment.hypotheses:
+        if name not in supported:
+            yield (
+                ("hypotheses", name),
+                Diagnostic(
+                    "no-row",
+                    Level.WARNING,
+                    f"no row of `decide` supports hypothesis {name}",
+                    effect="whatever comes out, it is never what was found",
+                    remedy=f"add the row whose outcomes would speak for it, with `supports: {name}`",
+                ),
+            )
+
+
+def _hurried(experiment: Experiment, ready: Mapping[str, Success]) -> Iterator[Objection]:
+    for name, success in ready.items():
+        limit, took = experiment.limit_s(name), success.seconds or 0.0
+        if limit and limit < took and not experiment.goal(name):
+            yield (
+                ("arms", name),
+                Diagnostic(
+                    "deadline-too-short",
+                    Level.WARNING,
+                    f"arm {name} has {limit:g} s, and this very configuration took {took:g} s to get ready",
+                    effect="it is still progressing at its deadline, which settles nothing",
+                    evidence=(f"{success.name} on {success.node}, {success.at}",),
+                    remedy=f"give it more: deadline_s: {2 * ceil(took)}",
+                ),
+            )
+
+
 def outcome_of(answer: Mapping[str, object]) -> str:
     """What the judge said of a start, in one word; a failure of the place is none of the configuration."""
     state, kind = answer.get("state"), answer.get("class")
@@ -196,6 +267,17 @@ def judged(experiment: Experiment, keys: Mapping[str, str], trials: Sequence[Tri
     if len(complete) < len(experiment.arms):
         return Judgement(Kind.UNFINISHED, f"{len(complete)} of {len(experiment.arms)} arms are done", counted)
     return _unsettled(experiment, complete, counted)
+
+
+def beside(arm: Arm, matters: Sequence[str]) -> tuple[int, int]:
+    """How many of the paths that matter an arm leaves as they are, and how many changes it has; the least speaks best."""
+    left = [path for path in matters if not any(covers(path, change) for change in arm.changes)]
+    return len(left), len(arm.changes)
+
+
+def covers(above: str, path: str) -> bool:
+    """Whether `path` is `above`, or lies below it."""
+    return path == above or path.startswith((f"{above}.", f"{above}["))
 
 
 def _unsettled(experiment: Experiment, complete: Mapping[str, str], counted: tuple[Trial, ...]) -> Judgement:

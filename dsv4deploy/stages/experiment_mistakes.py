@@ -7,6 +7,7 @@ from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.document import KeyPath, Merged
 from dsv4deploy.model.experiment import CHECK_FAILED, ENDS, FAILED, REACHED, READY, Decision, Experiment
 from dsv4deploy.model.nearest import nearest
+from dsv4deploy.stages.experiment import covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,26 @@ class _Found:
                 yield from self._named(("arms", name, "control"), "arm", arm.control, others)
             for index, variant in enumerate(arm.variants):
                 yield from self._named(("arms", name, "variants", index), "variant", variant, known.variants)
+        yield from self._circles()
         for index, row in enumerate(self.experiment.decide):
             yield from self._row(("decide", index), row, known)
             yield from self._shadowed(index, row)
+
+    def _circles(self) -> Iterator[Diagnostic]:
+        """Arms that are each other's control, so that none of them is one."""
+        told: set[str] = set()
+        for name in self.experiment.arms:
+            way: list[str] = []
+            at: str | None = name
+            while at is not None and at in self.experiment.arms and at not in way:
+                way.append(at)
+                at = self.experiment.arms[at].control
+            if at == name and len(way) > 1 and name not in told:
+                told.update(way)
+                message = (
+                    f"the controls of {', '.join(way)} go in a circle: none of them is compared with anything else"
+                )
+                yield self._at(("arms", name, "control"), message, "leave `control` out of the arm that changes least")
 
     def _row(self, path: KeyPath, row: Decision, known: Known) -> Iterator[Diagnostic]:
         for arm, word in row.when.items():
@@ -50,7 +68,7 @@ class _Found:
             yield from self._named((*path, "supports"), "hypothesis", row.supports, self.experiment.hypotheses)
         changed = [change for arm in self.experiment.arms.values() for change in arm.changes]
         for index, matter in enumerate(row.matters):
-            if not any(_covers(matter, change) for change in changed):
+            if not any(covers(matter, change) for change in changed):
                 message = f"no arm changes {matter}, so that nothing here can show that it matters"
                 yield self._at((*path, "matters", index), message, f"one of {', '.join(dict.fromkeys(changed))}")
 
@@ -95,7 +113,3 @@ class _Found:
 def _implies(word: str, general: str) -> bool:
     """Whether an arm that ends in `word` also ends in `general`."""
     return word == general or (general == FAILED and word not in ENDS)
-
-
-def _covers(above: str, path: str) -> bool:
-    return path == above or path.startswith((f"{above}.", f"{above}["))

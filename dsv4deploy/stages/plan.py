@@ -1,9 +1,11 @@
 """Bundles and what was observed to a plan: every change with its reason, or no change at all."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dsv4deploy.model.bundle import JUDGING
 from dsv4deploy.model.observed import Against, Deployment, Laying, Observation
 from dsv4deploy.model.plan import Action, Change, Plan, Step, Wanted
 from dsv4deploy.node.scrub import scrubbed, secrets_of
@@ -70,7 +72,7 @@ def _decided(
         return Action.FIRST, [Change(entry["path"], "not on this node yet") for entry in wanted.manifest["files"]]
     if has.current != wanted.digest:
         return (Action.RESTART if has.running else Action.START), differences(wanted, has)
-    return _same_release(has)
+    return _same_release(wanted, has)
 
 
 def worked_on(has: Deployment, gone: frozenset[str]) -> Change | None:
@@ -81,8 +83,9 @@ def worked_on(has: Deployment, gone: frozenset[str]) -> Change | None:
     return Change("lock", f"{lock.who} applies here since {lock.since}, seen {lock.seen_s:.0f} s ago")
 
 
-def _same_release(has: Deployment) -> tuple[Action, Sequence[Change]]:
+def _same_release(wanted: Wanted, has: Deployment) -> tuple[Action, Sequence[Change]]:
     drift = [Change(one.path, f"{one.what}, though nobody applied that") for one in has.drift]
+    drift += _judging(wanted, has)
     if has.running is None:
         state = (has.unit and has.unit.result) or (has.unit and has.unit.active) or "stopped"
         return Action.START, [*drift, Change("process", f"it does not run ({state})")]
@@ -111,8 +114,30 @@ def differences(wanted: Wanted, has: Deployment) -> list[Change]:
         for path in sorted(before.keys() | after.keys())
         if before.get(path) != after.get(path)
     ]
+    found += _judging(wanted, has)
     found = found or [Change("manifest", "the profile says something that no file shows")]
     return [_hidden(one, secrets) for one in found]
+
+
+def _judging(wanted: Wanted, has: Deployment) -> list[Change]:
+    """What the profile says otherwise than the release about how it is judged."""
+    before, after = (dict(_judged(one.get("profile") or {})) for one in (has.manifest, wanted.manifest))
+    return [
+        Change(name, "changed with the profile, and needs no start", before.get(name), after.get(name))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _judged(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for section in filter(profile.get, JUDGING):
+        value = profile[section]
+        parts = (
+            {f"{section}.{key}": part for key, part in value.items()}
+            if isinstance(value, Mapping)
+            else {section: value}
+        )
+        yield from ((name, json.dumps(part)) for name, part in parts.items())
 
 
 def _hidden(one: Change, secrets: Sequence[str]) -> Change:

@@ -9,6 +9,7 @@ from dsv4deploy.node.scrub import scrubbed, secrets_of
 from dsv4deploy.stages.marks import Candidate, condition_of, core_of, host_of
 
 Answer = Mapping[str, Any]
+_SAID = ("state", "class", "late", "digest", "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,10 @@ def trial_of(one: Candidate, start: Start, answer: Answer, outcome: str, seconds
 
 
 def surroundings(one: Candidate, answer: Answer) -> dict[str, Any]:
-    """What stands beside a trial in its record: `stack`, `condition` and the last `lines` of the log."""
+    """What stands beside a trial in its record: `stack`, `condition`, the last `lines` of the log, and the judge's words.
+
+    Those are what a mark of it needs, also when the trial is read again.
+    """
     known = _secrets(one)
     return {
         "stack": {
@@ -47,6 +51,7 @@ def surroundings(one: Candidate, answer: Answer) -> dict[str, Any]:
             "host": host_of(one.facts).model_dump(mode="json", exclude_defaults=True),
         },
         "condition": condition_of(one).model_dump(mode="json", exclude_defaults=True),
+        "answer": {key: answer[key] for key in _SAID if answer.get(key)},
         "lines": [scrubbed(str(line), known) for line in answer.get("lines") or ()],
     }
 

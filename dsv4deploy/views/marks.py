@@ -37,8 +37,7 @@ def _lines(mark: Mark, path: str) -> Iterator[str]:
     core = {name: value for name, value in mark.core.model_dump(exclude={"model_facts"}).items() if value}
     yield f"  stack    {', '.join(f'{name} {value}' for name, value in core.items())}"
     for name, value in mark.condition.settings.items():
-        wrote = f"  (written: {mark.condition.written[name]})" if name in mark.condition.written else ""
-        yield f"  setting  {name} = {value}{wrote}"
+        yield f"  setting  {name} = {value}{_written(mark, name)}"
     for name, value in mark.condition.environment.items():
         yield f"  variable {name}={value}"
     for seen in mark.sightings:
@@ -48,6 +47,14 @@ def _lines(mark: Mark, path: str) -> Iterator[str]:
     if mark.retired:
         yield f"  retired  {mark.retired.at}: {mark.retired.because}"
     yield from (f"    {line}" for line in mark.excerpt[-_EXCERPT:])
+
+
+def _written(mark: Mark, name: str) -> str:
+    """What was written of a setting, where that is not what took effect."""
+    written = mark.condition.written
+    if name not in written:
+        return ""
+    return "  (left to the engine)" if written[name] is None else f"  (written: {written[name]})"
 
 
 def _covers(mark: Mark) -> str:

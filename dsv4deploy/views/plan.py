@@ -99,7 +99,14 @@ def _change(change: Change) -> Iterator[str]:
         if change.after is not None:
             yield f"  + {change.subject} {change.after}".rstrip()
     else:
-        yield f"  ~ {change.subject}: {change.reason}"
+        yield f"  ~ {change.subject}: {_turned(change)}{change.reason}"
+
+
+def _turned(change: Change) -> str:
+    """From what to what, where there is one of the two."""
+    if change.before is None and change.after is None:
+        return ""
+    return f"{change.before or 'nothing'} -> {change.after or 'nothing'}; "
 
 
 def _closing(plan: Plan) -> str:

@@ -87,6 +87,8 @@ def history(told: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _entry(entry: Mapping[str, Any]) -> str:
     words = [str(entry.get("at", "")), str(entry.get("verb", "")), str(entry.get("to") or "")[:_SHORT]]
+    if entry.get("what"):
+        words.append(", ".join(map(str, entry["what"])))
     if entry.get("seconds") is not None:
         words.append(f"ready after {entry['seconds']} s")
     if entry.get("why"):

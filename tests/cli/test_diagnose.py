@@ -31,7 +31,9 @@ def run(folder: Path, *words: str) -> tuple[int, str]:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("DSV4_")}
+    # Without the second, what is said through a pipe is read when it is said only if it is written so.
+    own = ("DSV4_", "PYTHONUNBUFFERED")
+    return {name: value for name, value in os.environ.items() if not name.startswith(own)}
 
 
 def nothing_left(folder: Path) -> bool:
@@ -93,6 +95,44 @@ def test_mistakes_of_the_file_and_of_every_arm_are_told_in_their_places_at_once(
     assert "there is no arm c" in out
     assert "did you mean ready?" in out
     assert not (project / ".dsv4deploy").exists()
+
+
+def test_an_argument_that_the_engine_does_not_read_is_no_variable_of_an_arm(project: Path) -> None:
+    arms = "{a: {}, b: {control: a, changes: {args.context-lenght: 5}}}"
+    small(project, arms, "{when: {a: ready}, verdict: v}")
+    code, out = run(project, "diagnose", "small.yaml", "--check")
+    assert (code, "error[unknown-flag]" in out, "--> small.yaml:4:" in out) == (1, True, True), out
+
+
+def test_nobody_else_starts_where_an_arm_runs(project: Path) -> None:
+    one = small(project, "{a: {changes: {env.DSV4_REHEARSAL_FAIL: slow-load}}}", "{when: {a: failed}, verdict: v}")
+    (project / "other.yaml").write_text(one.read_text().replace("name: small", "name: other"))
+    words = [str(COMMAND), "diagnose", str(one), "--local"]
+    with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, text=True, env=_environment()) as first:
+        assert first.stdout
+        said: list[str] = []
+        while not said or " s  load" not in said[-1]:
+            said.append(first.stdout.readline())
+            assert said[-1], said
+        refused = [run(project, "diagnose", another, "--local") for another in ("small.yaml", "other.yaml")]
+        first.send_signal(signal.SIGINT)
+    assert [(code, "works on small-a since" in out) for code, out in refused] == [(4, True)] * 2, refused
+    assert first.returncode == 130
+    assert nothing_left(project)
+
+
+def test_what_an_earlier_run_saw_fail_is_marked_once_it_is_decided_and_other_arms_do_not_count(project: Path) -> None:
+    arms = "{a: {changes: {env.DSV4_REHEARSAL_FAIL: oom-load}}}"
+    small(project, arms, "{when: {a: ready}, verdict: v}")
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert (code, "marked known-bad" in out) == (1, False), out
+    small(project, arms, "{when: {a: failed}, verdict: v, matters: [env.DSV4_REHEARSAL_FAIL]}")
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert (code, "done before" in out, "marked known-bad" in out, "draft rule:" in out) == (0, True, True, True), out
+    small(project, arms.replace("oom-load", "oom-kv"), "{when: {a: ready}, verdict: v}")
+    _, out = run(project, "diagnose", "small.yaml", "--local")
+    assert "1 earlier trials started something else than these arms" in out
+    assert nothing_left(project)
 
 
 def test_an_arm_counts_once_it_is_far_enough_and_one_that_fails_a_health_check_has_failed(project: Path) -> None:
@@ -175,6 +215,25 @@ def test_in_the_other_world_only_the_kernel_is_at_fault_and_bisect_finds_the_sam
     assert set(told["culprit"]) == {"compile.torch_compile", "kernels.toggles.SGLANG_SM120_MMA_FLASHMLA"}
     assert told["failure"] == "stream-capture"
     assert nothing_left(project)
+
+
+@pytest.mark.soak
+def test_what_no_launch_can_tell_is_said_and_makes_no_rule(project: Path) -> None:
+    profile = "name: flash\nengine: {version: 0.5.23, venv: /none}\nmodel: {path: /none}\nparallel: {tp: 4}\n"
+    (project / "good.yaml").write_text(f'{profile}env: {{DSV4_REHEARSAL_SPEED: "50"}}\n')
+    (project / "bad.yaml").write_text(f'{profile}env: {{DSV4_REHEARSAL_SPEED: "50", X: 1, Y: 1}}\n')
+    pair, alone = (
+        '{when: {env.X: "1", env.Y: "1"}, then: {fail: oom-load}}',
+        '{when: {env.Y: "1"}, then: {fail: oom-kv}}',
+    )
+    (project / "world.yaml").write_text(f"rules: [{pair}, {alone}]\n")
+    words = ("bisect", "--good", "good.yaml", "--bad", "bad.yaml", "--world", "world.yaml")
+    code, out = run(project, *words)
+    assert code == 1, out
+    assert "culprit: env.Y=1\n  = perhaps env.X belongs to it too: no mix that can be launched tells" in out
+    assert not list((project / ".dsv4deploy").glob("drafts/*"))
+    assert "done before" in run(project, *words)[1]
+    assert "done before" not in run(project, *words, "--again")[1]
 
 
 def test_a_check_that_fails_once_ready_can_be_bisected_too(project: Path) -> None:

@@ -57,6 +57,8 @@ def test_marks_are_listed_shown_exported_and_retired(project: Path, capsys: pyte
     assert run(["marks", "show", "oom"]) == 0
     shown = capsys.readouterr().out
     assert "tp_size = 2" in shown
+    assert "(left to the engine)" in shown
+    assert "None" not in shown
     assert run(["explain", f"mark:{one['id']}"]) == 0
     assert capsys.readouterr().out == shown
     assert run(["marks", "export", one["id"]]) == 0
@@ -64,4 +66,9 @@ def test_marks_are_listed_shown_exported_and_retired(project: Path, capsys: pyte
     assert run(["marks", "retire", "oom", "--because", "more memory now"]) == 0
     assert run(["validate", "profile.yaml"]) == 0
     capsys.readouterr()
+    assert run(["marks", "retire", "oom", "--because", "another reason"]) == 2
+    assert "counts no more since" in (told := capsys.readouterr().err)
+    assert "more memory now" in told
     assert run(["marks", "show", "none-such"]) == 2
+    assert run(["marks", "list", "--project", "no-such"]) == 2
+    assert "there is no folder no-such" in capsys.readouterr().err

@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import toys
+
+from dsv4deploy.cli import probing
+from dsv4deploy.model.trouble import Exit, Trouble
 
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 DOCUMENT = {
@@ -109,3 +113,18 @@ def test_a_file_that_is_no_answer_is_refused(tmp_path: Path) -> None:
     code, out = run("--from", str(tmp_path / "answers.json"))
     assert code == 3
     assert "is no probe document" in out
+
+
+def test_a_node_that_gives_no_answer_takes_none_from_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    answers: dict[str, str | Trouble] = {"gpu01": Trouble("gpu01: probe: unreachable"), "gpu02": json.dumps(DOCUMENT)}
+    assert probing.shown(answers, None, as_json=False) == Exit.APPLY_FAILED
+    said = capsys.readouterr()
+    assert "gpu02\n" in said.out
+    assert "peer access: right" in said.out
+    assert "error: gpu01: probe: unreachable" in said.err
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text(json.dumps(DOCUMENT))
+    code, out = run("--from", str(tmp_path / "answers.json"), "-o", str(tmp_path / "no/such"))
+    assert (code, "no/such cannot be written: No such file or directory" in out) == (3, True), out

@@ -76,6 +76,18 @@ def test_a_hand_edit_is_shown_and_repaired(ground: Ground) -> None:
     assert ground.pid() == pid
 
 
+def test_another_health_check_takes_no_start(ground: Ground) -> None:
+    ground.apply("--limit", "gpu01")
+    pid, release = ground.pid(), ground.release()
+    ground.write(profile() + "health: {endpoints: [/nowhere]}\n")
+    out = ground.apply("--limit", "gpu01")
+    assert "in place, no restart" in out
+    assert 'health.endpoints: nothing -> ["/nowhere"]' in out
+    assert "No changes" in ground.run("plan", "--limit", "gpu01")[1]
+    assert (ground.pid(), ground.release()) == (pid, release)
+    assert "/nowhere answered 404" in ground.run("health", "--limit", "gpu01", "--only", "endpoints", "--no-mark")[1]
+
+
 def test_a_process_that_is_not_what_the_files_say_is_restarted(ground: Ground) -> None:
     ground.apply("--limit", "gpu01")
     ground.shell("sed -i s/30000/30005/ /opt/dsv4deploy/flash/current/serve.sh && systemctl restart flash")

@@ -81,6 +81,9 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
     before = ground.release()
     running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
     ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
+    ground.write(ALONE.replace("which", "other"), "other.yaml")
+    code, out = ground.run("diagnose", "other.yaml", "--limit", "gpu01")
+    assert (code, "works on which-switched since" in out) == (4, True), out
     os.kill(running.pid, signal.SIGINT)
     out, _ = running.communicate(timeout=STARTED_S)
     assert running.returncode == 130, out

@@ -40,13 +40,14 @@ def command(  # noqa: PLR0917 (options, not arguments)
         typer.Option("--health", metavar="CHECK", help="A health check that must pass once ready; repeatable."),
     ] = [],  # noqa: B006 (Typer wants a list)
     check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="Must succeed once ready.")] = "",
-    deadline: Annotated[float, typer.Option("--deadline", metavar="S", help="Seconds for each launch.")] = 0,
+    deadline: Annotated[float, typer.Option("--deadline", min=0, metavar="S", help="Seconds for each launch.")] = 0,
     spurious: Annotated[
         float, typer.Option("--spurious", min=0, max=0.45, help="Share of launches that fail for no reason.")
     ] = 0,
     missed: Annotated[
         float, typer.Option("--missed", min=0, max=0.45, help="Share of bad launches that do not fail.")
     ] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Let trials that were made before not count.")] = False,
     limit: Limit = None,
     become: Become = False,
     ask_become_pass: AskBecomePass = False,
@@ -62,4 +63,4 @@ def command(  # noqa: PLR0917 (options, not arguments)
         raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
     where = arms.Where(tuple(inventory), limit, become, ask_become_pass, here, world)
     goal = Goal(deadline or None, None, tuple(health), check, below)
-    return bisecting.run(bisecting.Asked(good, bad, where, goal, spurious, missed), as_json=form is Format.JSON)
+    return bisecting.run(bisecting.Asked(good, bad, where, goal, spurious, missed, again), as_json=form is Format.JSON)

@@ -31,7 +31,9 @@ def command(  # noqa: PLR0917 (options, not arguments)
         bool, typer.Option("--check", help="Say what is wrong with the experiment; start nothing.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Let trials that were made before not count.")] = False,
-    repeats: Annotated[int, typer.Option("--repeats", help="Launches of each arm; 0 is what the file says.")] = 0,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=0, max=20, help="Launches of each arm; 0 is what the file says.")
+    ] = 0,
     limit: Limit = None,
     become: Become = False,
     ask_become_pass: AskBecomePass = False,

@@ -76,10 +76,13 @@ def retire(
 
     from dsv4deploy.cli.house import the_mark
     from dsv4deploy.model.mark import Retired
-    from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim import marks
 
     path, found = the_mark(project, mark)
+    if found.retired:
+        told = f"{found.id} counts no more since {found.retired.at}: {found.retired.because}"
+        raise Trouble(told, f"dsv4deploy marks show {found.id}", Exit.USAGE)
     retired = Retired(at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", because=because)
     marks.write(found.model_copy(update={"retired": retired}), path)
     print(f"{path}: counts no more")

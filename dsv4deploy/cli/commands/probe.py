@@ -41,7 +41,9 @@ def command(  # noqa: PLR0917 (options, not arguments)
     fault: Annotated[
         str, typer.Option("--fault", metavar="KIND", help="wrong, hang or die: what one rank does on purpose.")
     ] = "",
-    seconds: Annotated[float, typer.Option("--deadline", metavar="S", help="Seconds for each case; 0 is its own.")] = 0,
+    seconds: Annotated[
+        float, typer.Option("--deadline", min=0, metavar="S", help="Seconds for each case; 0 is its own.")
+    ] = 0,
     device: Annotated[str, typer.Option("--device", help="cuda; cpu tries the collectives without a card.")] = "cuda",
     kernel: Annotated[
         list[str],
@@ -73,7 +75,7 @@ def command(  # noqa: PLR0917 (options, not arguments)
         print(line, file=sys.stderr)
     if inventory:
         options = fleet.options(inventory, limit=limit, become=become, ask_become_pass=ask_become_pass)
-        answers = probing.on_nodes(options, asked, kernel)
+        answers = probing.on_nodes(options, asked, kernel, output)
     else:
         answers = {"": probing.here(asked, kernel)}
     return probing.shown(answers, output, as_json=form is Format.JSON)

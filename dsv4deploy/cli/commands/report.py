@@ -41,6 +41,6 @@ def command(
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Trouble(f"{output} cannot be written: {error.strerror}") from None
+        raise Trouble(f"{output} cannot be written: {error.strerror}", f"look: ls -ld {output.parent}") from None
     print(f"{output}: {len(found.made)} trials, {len(found.conclusions)} verdicts, {len(found.marks)} marks")
     return Exit.FINE

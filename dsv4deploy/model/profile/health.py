@@ -43,7 +43,7 @@ class Bounds(Section):
 
 
 class Health(Section):
-    """What the server is expected to hold, and what `dsv4deploy health` asks of it."""
+    """What the server is expected to hold, and what `dsv4deploy health` asks of it; a change of it needs no restart."""
 
     longest_prompt: Annotated[Count | None, Field(description="tokens of the longest prompt that must be served")] = (
         None

@@ -18,6 +18,8 @@ def preview(place: Place, document: Answer) -> Answer:
     """Whether bringing the release of `digest` to run would change anything; nothing does change."""
     seen = deployment(place)
     fine = seen["current"] == document.get("digest") and seen["running"] and not seen["drift"] and not seen["pending"]
+    if fine and "manifest" in document:
+        fine = seen["manifest"]["profile"] == document["manifest"].get("profile")
     return {"changed": not fine, "current": seen["current"]}
 
 

@@ -1,6 +1,7 @@
 """Releases are whole or absent, and always what was sent."""
 
 import base64
+import json
 import os
 import pwd
 from pathlib import Path
@@ -48,6 +49,23 @@ def test_the_server_reads_its_environment_through_its_group_and_cannot_change_it
     os.chown(file, 0, 0)
     assert node.do("install", bundles.archive(node.folder / "one"))["repaired"] == ["nccl.env"]
     assert (file.stat().st_uid, file.stat().st_gid) == wanted
+
+
+def test_how_a_release_is_judged_changes_while_it_runs(node: Node) -> None:
+    digest = node.apply()
+    pid, path = node.do("status")["running"]["pid"], node.folder / "one/manifest.json"
+    manifest = {**json.loads(path.read_text()), "profile": {"health": {"endpoints": ["/nowhere"]}}}
+    path.write_text(json.dumps(manifest))
+    assert node.do("preview", digest=digest, manifest=manifest)["changed"] is True
+    assert node.do("install", bundles.archive(path.parent))["repaired"] == ["manifest.json"]
+    assert node.do("preview", digest=digest, manifest=manifest)["changed"] is False
+    switched = node.do("switch", digest=digest)
+    assert (switched["changed"], switched["judging"]) == (False, False)
+    (endpoints,) = node.do("check", only=["endpoints"])["checkup"]["checks"]
+    assert "/nowhere" in endpoints["told"]
+    after = node.do("status")
+    assert (after["running"]["pid"], after["drift"], after["current"]) == (pid, [], digest)
+    assert after["history"][-1]["what"] == ["manifest.json"]
 
 
 def test_an_archive_that_changed_on_the_way_is_refused(node: Node) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsv4deploy.stages.bisect import Culprit, Mix, Next, Outcome, Question, Trial, next_step
+from dsv4deploy.stages.bisect import Culprit, Mix, Next, Outcome, Question, Trial, next_step, side
 
 NAMES = tuple("abcdefghijklmnop")
 
@@ -35,6 +35,60 @@ def test_any_culprit_is_found_exactly(culprit: Mix) -> None:
 def test_without_noise_no_mix_is_launched_twice(culprit: Mix, seed: int) -> None:
     _, trials = searched(Question(NAMES), culprit, seed=seed)
     assert len({trial.mix for trial in trials}) == len(trials)
+
+
+WORLDS = st.dictionaries(st.sets(st.sampled_from("abcde"), min_size=1).map(frozenset), st.sampled_from(Outcome))
+
+
+@given(WORLDS, st.permutations("abcde"))
+def test_in_any_world_it_ends_and_what_it_calls_settled_was_seen_to_fail(world: dict[Mix, Outcome], names: str) -> None:
+    trials = [Trial(frozenset(names), Outcome.FAILED)]
+    while isinstance(step := next_step(Question(tuple(names)), trials), Next):
+        assert step.mix not in {trial.mix for trial in trials}
+        trials.append(Trial(step.mix, world.get(step.mix, Outcome.PASSED)))
+    failed = {trial.mix for trial in trials if trial.outcome is Outcome.FAILED}
+    assert (frozenset(step.settings) in failed) or not step.settled
+
+
+def test_what_fails_otherwise_by_itself_is_not_launched_for_ever() -> None:
+    def world(mix: Mix) -> Outcome:
+        return Outcome.FAILED if mix >= {"a", "b"} else Outcome.INVALID if "b" in mix else Outcome.PASSED
+
+    for question, most in ((Question(("a", "b")), 1), (Question(("a", "b"), spurious=0.2), 3)):
+        trials = [Trial(frozenset("ab"), Outcome.FAILED)]
+        while isinstance(step := next_step(question, trials), Next):
+            trials.append(Trial(step.mix, world(step.mix)))
+        assert (step.settings, step.among, step.perhaps, step.settled) == (("b",), ("a",), True, False)
+        assert [trial.mix for trial in trials].count(frozenset("b")) == most
+
+
+def test_outcomes_that_no_single_culprit_explains_are_told_as_such() -> None:
+    outcomes = {"abc": Outcome.FAILED, "ab": Outcome.PASSED, "a": Outcome.FAILED, "": Outcome.PASSED}
+    found = next_step(Question(tuple("abc")), [Trial(frozenset(mix), outcome) for mix, outcome in outcomes.items()])
+    assert isinstance(found, Culprit)
+    assert (found.settings, found.single, found.settled) == (("a",), False, False)
+
+
+@pytest.mark.parametrize(
+    ("noise", "good", "ready", "sure"),
+    [
+        ((0, 0), True, [True], True),
+        ((0, 0), True, [False], False),
+        ((0, 0), False, [False], True),
+        ((0, 0), False, [True], False),
+        ((0.2, 0), True, [False], None),
+        ((0.2, 0), True, [False, True], True),
+        ((0.2, 0), True, [False] * 5, False),
+        ((0.2, 0), False, [False], None),
+        ((0.2, 0), False, [False] * 3, True),
+        ((0, 0.2), False, [True], None),
+        ((0, 0.2), False, [True, False], True),
+    ],
+)
+def test_a_side_is_believed_once_no_fluke_explains_it(
+    noise: tuple[float, float], good: bool, ready: list[bool], sure: bool | None
+) -> None:
+    assert side(Question(NAMES, spurious=noise[0], missed=noise[1]), ready, good=good, trusted=0.9) is sure
 
 
 def test_what_cannot_be_launched_is_not_launched() -> None:

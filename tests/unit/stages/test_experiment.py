@@ -7,11 +7,12 @@ from house import looked
 
 from dsv4deploy.cli.experiment_files import read
 from dsv4deploy.model.experiment import Experiment, Kind, Trial
+from dsv4deploy.model.mark import Success
 from dsv4deploy.model.rule import Rule
 from dsv4deploy.source.rulebook import catalogue
 from dsv4deploy.stages.draft import draft_rule
 from dsv4deploy.stages.examples import failures
-from dsv4deploy.stages.experiment import differences, judged, next_arm, objections, outcome_of
+from dsv4deploy.stages.experiment import beside, differences, judged, next_arm, objections, outcome_of
 from dsv4deploy.stages.marks import Candidate
 
 EXAMPLES = Path(__file__).parents[3] / "examples/compile-vs-kernel"
@@ -73,10 +74,42 @@ def test_an_arm_that_starts_the_same_is_named() -> None:
 
 
 def test_a_blamed_variable_that_never_changes_alone_has_no_control() -> None:
-    said = {"compile": {"says": "s", "blames": ["compile.torch_compile"]}}
-    assert words(experiment(hypotheses=said)) == []
-    kernel = {"kernel": {"says": "s", "blames": ["kernels.moe_runner"]}}
-    assert words(experiment(hypotheses=kernel)) == ["no-control"]
+    for path, found in (("compile.torch_compile", []), ("kernels.moe_runner", ["no-control"])):
+        said = {"it": {"says": "s", "blames": [path]}}
+        assert words(experiment(hypotheses=said, decide=[{**TABLE[0], "supports": "it"}])) == found
+
+
+def test_a_hypothesis_that_no_outcome_would_speak_for_is_named() -> None:
+    said = {name: {"says": "s", "blames": ["compile.torch_compile"]} for name in ("it", "other")}
+    (found,) = objections(one := experiment(hypotheses=said, decide=[{**TABLE[0], "supports": "it"}]), arms_of(one), {})
+    assert (found.rule, "hypothesis other" in found.message) == ("no-row", True)
+
+
+@pytest.mark.parametrize(("limit_s", "reach", "named"), [(60, None, True), (120, None, False), (60, "load", False)])
+def test_a_deadline_that_the_same_configuration_did_not_keep_before_is_named(
+    limit_s: int, reach: str | None, named: bool
+) -> None:
+    one = experiment(deadline_s=limit_s, reach=reach)
+    took = Success(key="k", at="2026-11-29T10:00:00Z", node="gpu01", name="flash", seconds=114)
+    told = [found.message for found in objections(one, arms_of(one), {}, ready={"off": took})]
+    assert told == (["arm off has 60 s, and this very configuration took 114 s to get ready"] if named else [])
+
+
+def test_two_arms_that_start_the_same_are_named_also_where_neither_is_the_control() -> None:
+    same = {"changes": {"parallel.tp": 2}}
+    assert words(experiment(arms={"off": {}, "on": same, "again": same})) == ["same-as-another"]
+    further = {**same, "reach": "capture"}
+    assert words(experiment(arms={"off": {}, "on": same, "again": further})) == []
+
+
+def test_the_arm_that_speaks_for_a_rule_has_what_matters_and_little_else() -> None:
+    arms = {
+        "other": {"changes": {"parallel.tp": 2}},
+        "much": {"changes": {"engine.version": "0.5.22", "engine.venv": "/v", "parallel.tp": 4}},
+        "right": {"changes": {"engine.version": "0.5.22"}},
+    }
+    one = experiment(arms=arms)
+    assert sorted(arms, key=lambda name: beside(one.arms[name], ["engine"])) == ["right", "much", "other"]
 
 
 def test_an_arm_whose_launch_compiles_nothing_cannot_answer() -> None:

@@ -43,6 +43,7 @@ def test_what_hangs_together_has_none() -> None:
     [
         ("on: {control: off", "on: {control: of", "8:17", "there is no arm of; did you mean off?", "one of off, far"),
         ("on: {control: off", "on: {control: on", "8:17", "there is no arm on", "one of off, far"),
+        ("off: {}", "off: {control: on}", "7:18", "the controls of off, on go in a circle", "leave `control` out"),
         ("[fast]", "[fasd]", "8:73", "there is no variant fasd; did you mean fast?", "one of fast"),
         (
             "{off: reached, on: failed}",

@@ -49,6 +49,22 @@ def started(bundle: Bundle, folder: Path, venv: str) -> tuple[list[str], dict[st
     return words, dict(pair.split("=", 1) for pair in pairs)
 
 
+@pytest.mark.parametrize(
+    "judged",
+    ["health: {timeout_s: 60}", "health: {endpoints: []}", 'waivers: [{rule: a, reason: b, until: "2027-01-31"}]'],
+)
+def test_how_a_profile_is_judged_makes_another_manifest_and_the_same_release(tmp_path: Path, judged: str) -> None:
+    bundles = []
+    for number, text in enumerate(("", judged, "server: {port: 1234}")):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(f"{MINIMAL}{text}\n")
+        bundles.append(rendered(path))
+    plain, other, moved = bundles
+    assert (other.digest, other.artifacts) == (plain.digest, plain.artifacts)
+    assert other.manifest.text != plain.manifest.text
+    assert moved.digest != plain.digest
+
+
 def test_the_first_example_starts_what_its_manifest_says(tmp_path: Path) -> None:
     (tmp_path / "nccl.env").write_text("export NCCL_P2P_LEVEL=SYS\nexport UNSET_IS_FINE=$NOT_SET_ANYWHERE\nfalse\n")
     bundle = rendered(FIRST, f"nccl.env_file={tmp_path}/nccl.env")

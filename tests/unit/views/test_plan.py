@@ -38,6 +38,14 @@ def test_a_change_shows_what_why_and_what_it_costs() -> None:
     )
 
 
+def test_what_needs_no_start_is_told_with_what_it_was() -> None:
+    why = "changed with the profile, and needs no start"
+    changes = (Change("health.timeout_s", why, "300", "60"), Change("waivers", why, None, "[]"), Change("x", "edited"))
+    text = render(Plan((Step("gpu01", "flash", Action.IN_PLACE, changes, NEW, NEW),)))
+    assert f"  ~ health.timeout_s: 300 -> 60; {why}\n  ~ waivers: nothing -> []; {why}\n  ~ x: edited\n" in text
+    assert "in place, no restart" in text
+
+
 def test_nodes_that_are_alike_are_told_once() -> None:
     same = Step(
         "gpu02", *[getattr(FLAG, name) for name in ("name", "action", "changes", "release", "current", "cost_s")]

@@ -1,0 +1,85 @@
+"""Starts of experiments: what came to its end counts whatever becomes of others, and a service always comes back."""
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from house import looked
+
+from dsv4deploy.cli import launching
+from dsv4deploy.cli.launching import Goal, Node, Started
+from dsv4deploy.cli.side_by_side import Hands, launched
+from dsv4deploy.model.bundle import Bundle
+from dsv4deploy.model.experiment import Trial
+from dsv4deploy.model.trouble import Trouble
+
+PROFILE = "name: flash\nengine: {version: 0.5.23, venv: /v}\nmodel: {path: /m}\nservice: {timeouts: {start_s: 300}}\n"
+
+
+@dataclass
+class Place:
+    """A node where a service runs, which an interrupt reaches at the verb `hit`."""
+
+    name: str
+    address: str = ""
+    hit: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    def ask(self, verb: str, deployment: str, **more: Any) -> dict[str, Any]:
+        del deployment, more
+        self.asked.append(verb)
+        if verb == self.hit:
+            raise KeyboardInterrupt
+        return {"running": {"pid": 7}}
+
+    def put(self, bundle: Bundle) -> None:
+        raise AssertionError(f"{bundle.name} is not to be installed")
+
+
+def test_an_arm_that_came_to_its_end_counts_though_another_one_failed() -> None:
+    together, arms, counted = threading.Barrier(2), ["well", "badly"], list[str]()
+
+    def launch(_node: Node, arm: str, stopping: threading.Event) -> Started:
+        together.wait(10)
+        if arm == "badly":
+            raise Trouble("the node refuses it")
+        assert stopping.wait(10)
+        return Started("ready", {}, 1.0)
+
+    hands = Hands(lambda _: arms.pop(0) if arms else None, launch, lambda _node, arm, _started: counted.append(arm))
+    with pytest.raises(Trouble, match="the node refuses it"):
+        launched([Place("one"), Place("two")], hands)
+    assert counted == ["well"]
+
+
+@pytest.mark.parametrize("hit", ["", "stop"])
+def test_a_service_that_was_stopped_is_started_again_even_if_the_interrupt_came_while_it_stopped(
+    tmp_path: Path, hit: str
+) -> None:
+    node = Place("gpu01", hit=hit)
+    with pytest.raises(KeyboardInterrupt), launching.aside(node, "flash", tmp_path, leave=False):
+        raise KeyboardInterrupt
+    assert node.asked == ["status", "stop", "start"]
+    assert list(tmp_path.rglob("gpu01-flash")) == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "seconds", "limit_s", "does"),
+    [
+        ("ready", 20, 600, True),
+        ("oom-load", 20, 600, True),
+        ("progressing", 20, 20, True),
+        ("progressing", 20.4, 21, True),
+        ("progressing", 20, 600, False),
+        ("progressing", 20, None, False),
+        ("progressing", 301, None, True),
+        ("infrastructure", 20, 20, False),
+    ],
+)
+def test_what_was_late_or_in_the_way_of_a_start_is_no_answer_for_ever(
+    outcome: str, seconds: float, limit_s: float | None, does: bool
+) -> None:
+    trial = Trial("x", "a", "k", outcome, "gpu01", "2026-11-29T10:00:00Z", seconds)
+    assert launching.counts(trial, looked(PROFILE), Goal(limit_s)) is does
