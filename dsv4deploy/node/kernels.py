@@ -45,9 +45,9 @@ def revert(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def revert_in_place(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Undo what this deployment patched in its venv, if it did."""
+    """Undo what this deployment patched in its venv, if it did; a venv that is gone has nothing to undo."""
     python = manifest["engine"].get("python")
-    if not python or not in_place(manifest):
+    if not python or not in_place(manifest) or not inplace.prefix_of(python).exists():
         return {"changed": False, "left": []}
     return inplace.revert(inplace.prefix_of(python), manifest["name"])
 
@@ -118,21 +118,36 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
     of the package.
 
     Raises:
-        Trouble: the patches do not fit what is installed, or cannot be laid there.
+        Trouble: the patches do not fit what is installed, cannot be laid there, or somebody else uses the venv otherwise.
     """
+    prefix = inplace.prefix_of(manifest["engine"]["python"])
     patches = patchset(manifest, release)
+    if patches is None or not in_place(manifest):
+        inplace.refuse_patched_for_others(prefix, manifest["name"])
     if patches is None:
         return []
     venv = patches.venv()
     folders = {name: package.folder for name, package in venv.packages.items()}
     # What is patched in place already is judged against its originals, once they are back.
-    patched = in_place(manifest) and inplace.read(inplace.prefix_of(patches.python))
-    for entry in [] if patched else patches.entries:
+    for entry in [] if inplace.read(prefix) else patches.entries:
         expected(entry, folders[entry["package"]])
     if not in_place(manifest):
         return shadow.foresee(patches, folders)
+    _refuse_neighbours(release, manifest, prefix)
     inplace.foresee(patches, manifest["name"], list(folders.values()))
     return [{"name": name, "how": "in place"} for name in folders]
+
+
+def _refuse_neighbours(release: Path, manifest: dict[str, Any], prefix: Path) -> None:
+    """See that nobody else on this node runs the venv that is to be patched in place, but for the same patches there."""
+    for path in sorted(release.parents[2].glob("*/current/manifest.json")):
+        other = files.read_json(path) or manifest
+        python = (other.get("engine") or {}).get("python")
+        if other["name"] == manifest["name"] or not python or inplace.prefix_of(python) != prefix:
+            continue
+        if not in_place(other) or not other.get("patches"):
+            told = f"{other['name']} runs {prefix} as it is installed, and would run these patches too"
+            raise Trouble("patch-shared", told, "give each its own venv, or leave `kernels.in_place` out")
 
 
 def in_place(manifest: dict[str, Any]) -> bool:
@@ -183,7 +198,8 @@ def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
     edited = package["unlike_record"]
     if not Path(package["from"]).is_dir():
         return {**answer, "state": "gone", "told": f"{package['name']} is no longer there"}
-    if shadow.stamp(Path(package["from"])) == package["stamp"]:
+    originals = inplace.originals(inplace.prefix_of(patches.python))
+    if shadow.stamp(Path(package["from"]), originals) == package["stamp"]:
         told = f"{len(edited)} files were not as their wheel brought them: {', '.join(edited[:3])}" if edited else ""
         return {**answer, "state": "edited" if edited else "pristine", "told": told}
     now = _packages(patches).get(package["name"])

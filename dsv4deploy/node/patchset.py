@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator, Mapping, NamedTuple
 
 from dsv4deploy.node import diff, files, wheel
 from dsv4deploy.node.trouble import Trouble
@@ -195,11 +195,15 @@ def runs_on(compiled: list[str], arch: str) -> bool:
     return False
 
 
-def unlike_record(package: Package) -> list[str]:
-    """Files of an installed package that are not as its wheel brought them; none is known of an editable install."""
+def unlike_record(package: Package, originals: Mapping[Path, Path | None]) -> list[str]:
+    """Files of an installed package that are not as its wheel brought them; none is known of an editable install.
+
+    `originals` says where those lie that are patched in place.
+    """
     found = []
     for path, wanted in package.record.items():
-        if files.digest(package.folder.parent / path) != wanted:
+        there = package.folder.parent / path
+        if files.digest(originals.get(there) or there) != wanted:
             found.append(path)
     return sorted(found)
 

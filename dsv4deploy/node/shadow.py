@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
-from dsv4deploy.node import files, wheel
+from dsv4deploy.node import files, inplace, wheel
 from dsv4deploy.node.files import text
 from dsv4deploy.node.front import SITECUSTOMIZE
 from dsv4deploy.node.patchset import PatchSet, Written, archs, patchset, room, runs_on, unlike_record, written
@@ -51,6 +51,7 @@ def lay(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     patches = patchset(manifest, release)
     if patches is None or _in_place(manifest):
         return {"changed": False, "packages": []}
+    inplace.refuse_patched_for_others(inplace.prefix_of(patches.python), manifest["name"])
     with _alone(release):
         _clear(release)
         venv = patches.venv()
@@ -138,12 +139,19 @@ def walk(folder: Path) -> Iterator[str]:
             yield os.path.relpath(os.path.join(here, name), str(folder))
 
 
-def stamp(folder: Path) -> str:
-    """What changes when any file of a package does: names, sizes and times; nothing is read."""
+def stamp(folder: Path, originals: Mapping[Path, Path | None]) -> str:
+    """What changes when any file of a package does: names, sizes and times; nothing is read.
+
+    What is patched in place counts as the original that it will be again; see `inplace.originals`.
+    """
     total = hashlib.sha256()
-    for path in sorted(walk(folder)):
+    removed = {os.path.relpath(str(path), str(folder)) for path in originals if folder in path.parents}
+    for path in sorted({*walk(folder), *removed}):
+        there = originals.get(folder / path, folder / path)
         with contextlib.suppress(FileNotFoundError):
-            seen = os.lstat(str(folder / path))
+            if there is None:
+                continue
+            seen = os.lstat(str(there))
             total.update(f"{path}\0{seen.st_size}\0{seen.st_mtime_ns}\n".encode())
     return total.hexdigest()
 
@@ -154,16 +162,18 @@ def _in_place(manifest: dict[str, Any]) -> bool:
 
 def _key(patches: PatchSet, venv: Venv) -> str:
     """Equal for an equal result: the patches, and the packages that they are laid over."""
-    stamps = [[package.name, str(package.folder), stamp(package.folder)] for package in venv.packages.values()]
+    originals = inplace.originals(inplace.prefix_of(patches.python))
+    stamps = [[one.name, str(one.folder), stamp(one.folder, originals)] for one in venv.packages.values()]
     return hashlib.sha256(repr([patches.digest, patches.python, stamps]).encode()).hexdigest()
 
 
 def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, Any]:
     fresh.mkdir(mode=0o755)
     packages = _wheels(patches, fresh)
+    originals = inplace.originals(inplace.prefix_of(patches.python))
     for package in venv.packages.values():
         if not (fresh / package.name).exists():
-            packages.append(_copy(package, fresh))
+            packages.append(_copy(package, fresh, originals))
     changes = _change(patches, venv, fresh)
     front = _first(patches, fresh)
     state = {
@@ -231,8 +241,8 @@ def _compiled(patches: PatchSet, entry: dict[str, Any]) -> list[str]:
     return [path for path in laid if path.endswith(".so")]
 
 
-def _copy(package: Package, fresh: Path) -> dict[str, Any]:
-    """The package and its libraries, file by file."""
+def _copy(package: Package, fresh: Path, originals: Mapping[Path, Path | None]) -> dict[str, Any]:
+    """The package and its libraries, file by file, as they are without what is patched in place."""
     began, copier = time.monotonic(), _Copier(fresh, [package.folder, *_libraries(package)])
     for source in copier.sources:
         for here, folders, names in os.walk(str(source)):
@@ -243,18 +253,28 @@ def _copy(package: Package, fresh: Path) -> dict[str, Any]:
             folders[:] = [one for one in folders if one not in links]
             for name in [*names, *links]:
                 copier.put(os.path.join(here, name), str(target / name))
+    for path, original in originals.items():
+        if package.folder in path.parents:
+            _original_back(copier, original, fresh / package.name / path.relative_to(package.folder))
     return {
         "name": package.name,
         "from": str(package.folder),
         "version": package.version,
-        "stamp": stamp(package.folder),
-        "unlike_record": unlike_record(package),
+        "stamp": stamp(package.folder, originals),
+        "unlike_record": unlike_record(package, originals),
         "how": "copied" if copier.why else "linked",
         "why": copier.why,
         "files": copier.files,
         "bytes": copier.bytes,
         "seconds": round(time.monotonic() - began, 2),
     }
+
+
+def _original_back(copier: _Copier, original: Path | None, target: Path) -> None:
+    files.remove(target)
+    _forget_compiled(target)
+    if original is not None:
+        copier.put(str(original), str(target))
 
 
 class _Copier:

@@ -28,9 +28,10 @@ def patch(ground: Ground, versions: str = ">=0.5") -> None:
     )
 
 
-def patched(*, in_place: bool = False, **env: str) -> str:
+def patched(*, in_place: bool = False, color: str = "red") -> str:
     return (
-        profile(**env) + f"kernels: {{toggles: {{TOY_MMA: 1}}, patches: [lined], in_place: {str(in_place).lower()}}}\n"
+        profile(COLOR=color)
+        + f"kernels: {{toggles: {{TOY_MMA: 1}}, patches: [lined], in_place: {str(in_place).lower()}}}\n"
     )
 
 
@@ -115,6 +116,6 @@ def test_what_a_node_has_of_a_patch_is_not_sent_again(ground: Ground) -> None:
         return int(ground.shell(count)) - before
 
     assert arrived(patched()) > 4 << 20
-    assert arrived(patched(COLOR="blue")) < 2 << 20
+    assert arrived(patched(color="blue")) < 2 << 20
     assert said(ground)
     ground.whole()
