@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from dsv4deploy.node import files
-from dsv4deploy.node.patchset import PatchSet, Written, written
+from dsv4deploy.node.patchset import PatchSet, Written, extensions, written
 from dsv4deploy.node.trouble import Trouble
 
 FOLDER = ".dsv4deploy"
@@ -159,6 +159,7 @@ def _transact(prefix: Path, patches: PatchSet, owner: str) -> None:
     venv = patches.venv()
     folders = {name: package.folder for name, package in venv.packages.items()}
     changes = list(written(patches, folders))
+    compiled = extensions(patches, venv, prefix)
     try:
         (prefix / FOLDER).mkdir(mode=0o755)
         entries = [_kept(prefix, number, folders, one) for number, one in enumerate(changes)]
@@ -169,6 +170,7 @@ def _transact(prefix: Path, patches: PatchSet, owner: str) -> None:
             "digest": patches.digest,
             "versions": {name: package.version for name, package in venv.packages.items()},
             "files": entries,
+            "extensions": compiled,
             "made": _missing_folders([Path(one["path"]) for one in entries]),
         }
         _write(prefix, journal)

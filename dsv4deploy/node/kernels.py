@@ -130,7 +130,8 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
     folders = {name: package.folder for name, package in venv.packages.items()}
     # What is patched in place already is judged against its originals, once they are back.
     for entry in [] if inplace.read(prefix) else patches.entries:
-        expected(entry, folders[entry["package"]])
+        if entry["package"] in folders:
+            expected(entry, folders[entry["package"]])
     if not in_place(manifest):
         return shadow.foresee(patches, folders)
     _refuse_neighbours(release, manifest, prefix)
@@ -231,6 +232,7 @@ def _status_in_place(patches: PatchSet) -> dict[str, Any]:
         "patches": found,
         "packages": [],
         "owners": journal["owners"],
+        "extensions": journal.get("extensions", {}),
     }
 
 
@@ -249,7 +251,7 @@ def _in_venv(entry: dict[str, Any], now: Mapping[str, Package], journal: dict[st
 def _packages(patches: PatchSet) -> Mapping[str, Package]:
     """The packages as they are in the venv now; none if they cannot be found."""
     try:
-        return ask(patches.python, patches.packages).packages
+        return ask(patches.python, patches.packages, may_lack=patches.packages).packages
     except Trouble:
         return {}
 

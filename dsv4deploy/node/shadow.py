@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import time
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, Iterator, Mapping
 from dsv4deploy.node import files, inplace, wheel
 from dsv4deploy.node.files import text
 from dsv4deploy.node.front import SITECUSTOMIZE
-from dsv4deploy.node.patchset import PatchSet, Written, archs, patchset, room, runs_on, unlike_record, written
+from dsv4deploy.node.patchset import PatchSet, Written, expected, extensions, patchset, room, unlike_record, written
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.venv import Package, Venv, run
 
@@ -30,7 +29,6 @@ NAME = "shadow"
 STATE = ".dsv4deploy.json"
 _CACHES = "__pycache__"
 _LINKLESS = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
-_ABI = re.compile(r"\.(cpython-[^./]+)\.so$")
 
 _FIND = """
 import json, sys
@@ -169,7 +167,7 @@ def _key(patches: PatchSet, venv: Venv) -> str:
 
 def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, Any]:
     fresh.mkdir(mode=0o755)
-    packages = _wheels(patches, fresh)
+    packages = _wheels(patches, venv, fresh)
     originals = inplace.originals(inplace.prefix_of(patches.python))
     for package in venv.packages.values():
         if not (fresh / package.name).exists():
@@ -182,7 +180,7 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
         "python": patches.python,
         "front": front,
         "packages": packages,
-        "extensions": _extensions(patches, venv, fresh),
+        "extensions": extensions(patches, venv, fresh),
         "patched": {one.path: {"patch": one.patch, "before": one.before, "after": one.after} for one in changes},
         "files": {path: _digest(fresh / path) for path in sorted(walk(fresh))},
     }
@@ -191,10 +189,12 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
     return state
 
 
-def _wheels(patches: PatchSet, fresh: Path) -> list[dict[str, Any]]:
+def _wheels(patches: PatchSet, venv: Venv, fresh: Path) -> list[dict[str, Any]]:
     answers = []
     for entry in (one for one in patches.entries if one["kind"] == "wheel"):
         began = time.monotonic()
+        if entry["package"] in venv.packages:
+            expected(entry, venv.packages[entry["package"]].folder)
         data = patches.part(entry, entry["parts"][0]["name"])
         room(fresh, 4 * len(data))
         laid = wheel.unpack(data, fresh)
@@ -209,36 +209,6 @@ def _wheels(patches: PatchSet, fresh: Path) -> list[dict[str, Any]]:
             }
         )
     return answers
-
-
-def _extensions(patches: PatchSet, venv: Venv, fresh: Path) -> dict[str, list[str] | str]:
-    """The compiled extensions that the patches brought, each with the cards that its code is for, as far as known.
-
-    Raises:
-        Trouble: one is for another Python, or none of its code runs on the cards.
-    """
-    found: dict[str, list[str] | str] = {}
-    for entry in patches.entries:
-        for path in _compiled(patches, entry):
-            tag = _ABI.search(path)
-            if tag and tag[1] != venv.soabi:
-                raise Trouble(
-                    "patch-misfit", f"patch {entry['name']}: {path} is for {tag[1]}, the venv is {venv.soabi}"
-                )
-            known = archs(fresh / path)
-            if known and patches.arch and not runs_on(known, patches.arch):
-                cards = f"its code is for {', '.join(known)}, the cards are {patches.arch}"
-                raise Trouble("patch-misfit", f"patch {entry['name']}: {path}: {cards}")
-            found[path] = "unknown: cuobjdump is not on this node" if known is None else known
-    return found
-
-
-def _compiled(patches: PatchSet, entry: dict[str, Any]) -> list[str]:
-    if entry["kind"] == "wheel":
-        laid = wheel.contents(patches.part(entry, entry["parts"][0]["name"]))
-    else:
-        laid = [f"{entry['package']}/{part['target']}" for part in entry["parts"] if part["target"]]
-    return [path for path in laid if path.endswith(".so")]
 
 
 def _copy(package: Package, fresh: Path, originals: Mapping[Path, Path | None]) -> dict[str, Any]:
