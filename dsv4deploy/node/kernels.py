@@ -56,7 +56,8 @@ def status(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """What every patched file and package is now: `fine`, and why not."""
     patches = patchset(manifest, release)
     if patches is None:
-        return {"place": None, "fine": True, "patches": [], "packages": []}
+        others = _patched_by_others(manifest)
+        return {"place": None, "fine": not others, "patches": [], "packages": [], "others": others}
     if in_place(manifest):
         return _status_in_place(patches)
     return _status_of_shadow(patches, release)
@@ -179,6 +180,15 @@ def _status_of_shadow(patches: PatchSet, release: Path) -> dict[str, Any]:
         "others": others,
         "extensions": state["extensions"],
     }
+
+
+def _patched_by_others(manifest: dict[str, Any]) -> list[dict[str, str]]:
+    """Whether a venv that should be as installed is patched in place for somebody else."""
+    python = manifest["engine"].get("python")
+    owners = (inplace.read(inplace.prefix_of(python)) or {}).get("owners", []) if python else []
+    others = [one for one in owners if one != manifest["name"]]
+    what = f"patched in place for {', '.join(others)}"
+    return [{"path": str(inplace.prefix_of(python)), "what": what}] if others else []
 
 
 def _row(target: Path, path: str, patched: dict[str, Any], odd: str | None) -> dict[str, str]:

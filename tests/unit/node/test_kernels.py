@@ -13,6 +13,8 @@ import pytest
 import toys
 from local_node import Node
 
+from dsv4deploy.rim import kernels
+
 Until = Callable[..., None]
 SERVING = (
     "import runpy, sys\nfrom sglang.attention import decode\n\nprint('decode:', decode(), flush=True)\n"
@@ -175,6 +177,19 @@ def test_a_venv_that_is_patched_in_place_for_a_neighbour_is_not_used_as_if_it_we
     assert "is patched in place for pearl" in told(toy, *ours)
     if ours:
         assert toy.install(*ours)["error"]["word"] == "patch-shared"
+
+
+def test_a_release_without_patches_shows_that_its_venv_was_patched_in_place_for_a_neighbour(toy: Toy) -> None:
+    toy.apply()
+    bundle = toy.bundle("mma", in_place=True)
+    manifest = bundle / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"name": "flash"', '"name": "pearl"', 1))
+    kernels.act("install", bundle)
+    drift = {"path": str(toy.engine), "what": "patched in place for pearl"}
+    assert toy.node.do("status")["drift"] == [drift]
+    assert toy.node.do("patches-status")["fine"] is False
+    kernels.act("revert", bundle)
+    assert toy.node.do("status")["drift"] == []
 
 
 def test_a_venv_that_is_gone_keeps_nobody_from_leaving_it(toy: Toy) -> None:
