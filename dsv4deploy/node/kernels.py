@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from dsv4deploy.node import files, inplace, procs, proof, shadow
 from dsv4deploy.node.patchset import PatchSet, expected, patchset
@@ -133,6 +133,7 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
     for entry in [] if inplace.read(prefix) else patches.entries:
         if entry["package"] in folders:
             expected(entry, folders[entry["package"]])
+    _refuse_sources_of_others(release, manifest, folders)
     if not in_place(manifest):
         return shadow.foresee(patches, folders)
     _refuse_neighbours(release, manifest, prefix)
@@ -142,14 +143,30 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
 
 def _refuse_neighbours(release: Path, manifest: dict[str, Any], prefix: Path) -> None:
     """See that nobody else on this node runs the venv that is to be patched in place, but for the same patches there."""
-    for path in sorted(release.parents[2].glob("*/current/manifest.json")):
-        other = files.read_json(path) or manifest
-        python = (other.get("engine") or {}).get("python")
-        if other["name"] == manifest["name"] or not python or inplace.prefix_of(python) != prefix:
-            continue
-        if not in_place(other) or not other.get("patches"):
+    for other, theirs in _neighbours(release, manifest):
+        if theirs == prefix and not (in_place(other) and other.get("patches")):
             told = f"{other['name']} runs {prefix} as it is installed, and would run these patches too"
             raise Trouble("patch-shared", told, "give each its own venv, or leave `kernels.in_place` out")
+
+
+def _refuse_sources_of_others(release: Path, manifest: dict[str, Any], folders: Mapping[str, Path]) -> None:
+    """See that no package is a folder that another venv installed editably too, and that is patched in place from there."""
+    prefix = inplace.prefix_of(manifest["engine"]["python"])
+    for other, theirs in _neighbours(release, manifest):
+        patched = inplace.originals(theirs) if theirs != prefix else {}
+        for folder in folders.values():
+            if any(folder in path.parents for path in patched):
+                told = f"{folder} is patched in place for {other['name']}, through {theirs}"
+                raise Trouble("patch-shared", told, "give each its own checkout of the sources")
+
+
+def _neighbours(release: Path, manifest: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path]]:
+    """What the other deployments on this node run, each with its venv."""
+    for path in sorted(release.parents[2].glob("*/current/manifest.json")):
+        other = files.read_json(path) or {}
+        python = (other.get("engine") or {}).get("python")
+        if python and other.get("name") != manifest["name"]:
+            yield other, inplace.prefix_of(python)
 
 
 def in_place(manifest: dict[str, Any]) -> bool:

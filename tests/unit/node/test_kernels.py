@@ -179,6 +179,22 @@ def test_a_venv_that_is_patched_in_place_for_a_neighbour_is_not_used_as_if_it_we
         assert toy.install(*ours)["error"]["word"] == "patch-shared"
 
 
+@pytest.mark.parametrize("in_place", [False, True])
+def test_sources_that_a_neighbour_patches_in_place_from_another_venv_are_not_shared(toy: Toy, in_place: bool) -> None:
+    package = toys.site(toy.engine) / "sglang"
+    fork = toy.project / "fork"
+    fork.mkdir()
+    package.rename(fork / "sglang")
+    (toys.site(toy.engine) / "fork.pth").write_text(f"{fork}\n")
+    other, ours = Path(shutil.copytree(toy.engine, toy.project / "other", symlinks=True)), toy.engine
+    assert told(toy, "mma", in_place=in_place) == ""
+    toy.engine = other
+    neighbour(toy, "mma", in_place=True)
+    kernels.act("install", toy.bundle("mma", in_place=True))
+    toy.engine = ours
+    assert "is patched in place for pearl, through" in told(toy, "mma", in_place=in_place)
+
+
 def test_a_release_without_patches_shows_that_its_venv_was_patched_in_place_for_a_neighbour(toy: Toy) -> None:
     toy.apply()
     bundle = toy.bundle("mma", in_place=True)
