@@ -185,7 +185,7 @@ def _status_of_shadow(patches: PatchSet, release: Path) -> dict[str, Any]:
         mine = {path: one for path, one in state["patched"].items() if one["patch"] == entry["name"]}
         rows = [_row(root / path, path, one, odd.pop(path, None)) for path, one in mine.items()]
         found.append({"name": entry["name"], "state": _worst(rows), "files": rows})
-    packages = [_origin(patches, one) for one in state["packages"] if one.get("from")]
+    packages = [_origin(patches, one, state) for one in state["packages"] if one.get("from")]
     others = [{"path": path, "what": what} for path, what in sorted(odd.items())]
     fine = all(one["state"] == "patched" for one in found) and not any(one["what"] != "added" for one in others)
     return {
@@ -220,7 +220,7 @@ def _worst(rows: list[dict[str, str]]) -> str:
     return next((one["state"] for one in rows if one["state"] != "patched"), "patched")
 
 
-def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
+def _origin(patches: PatchSet, package: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     """What became of the package in the venv since its copy was made."""
     answer = {"name": package["name"], "folder": package["from"], "how": package["how"], "version": package["version"]}
     edited = package["unlike_record"]
@@ -236,9 +236,19 @@ def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
     if now.version != package["version"]:
         told = f"the venv has {package['name']} {now.version} since, the release runs {package['version']}"
         return {**answer, "state": "upgraded", "told": told}
-    unlike = [path for path in now.record if files.digest(now.folder.parent / path) != now.record[path]]
-    told = f"{', '.join(unlike[:3])} edited in the venv since" if unlike else "reinstalled in the venv since"
-    return {**answer, "state": "changed", "told": told}
+    unlike = _unlike_copy(now, state, originals)
+    again = "written anew with the same content" if now.editable else "reinstalled in the venv since"
+    return {**answer, "state": "changed", "told": f"{', '.join(unlike[:3])} edited since" if unlike else again}
+
+
+def _unlike_copy(package: Package, state: dict[str, Any], originals: Mapping[Path, Path | None]) -> list[str]:
+    """The files of a package that are not what its copy was made of."""
+    made_of = {path: known for path, known in state["files"].items() if path.startswith(f"{package.name}/")}
+    made_of.update({path: one["before"] for path, one in state["patched"].items()})
+    there = {path: package.folder.parent / path for path in made_of}
+    there.update({f"{package.name}/{path}": package.folder / path for path in shadow.walk(package.folder)})
+    known = {path: originals.get(file, file) for path, file in there.items()}
+    return sorted(path for path, file in known.items() if (file and shadow.content(file)) != made_of.get(path))
 
 
 def _status_in_place(patches: PatchSet) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def differences(release: Path) -> list[dict[str, str]]:
     for path, wanted in state["files"].items():
         if path not in there:
             found.append({"path": path, "what": "missing"})
-        elif _digest(shadow / path) != wanted:
+        elif content(shadow / path) != wanted:
             found.append({"path": path, "what": "drifted"})
     return found + [{"path": path, "what": "added"} for path in sorted(there - set(state["files"]))]
 
@@ -182,7 +182,7 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
         "packages": packages,
         "extensions": extensions(patches, venv, fresh),
         "patched": {one.path: {"patch": one.patch, "before": one.before, "after": one.after} for one in changes},
-        "files": {path: _digest(fresh / path) for path in sorted(walk(fresh))},
+        "files": {path: content(fresh / path) for path in sorted(walk(fresh))},
     }
     files.write_json(fresh / STATE, state)
     files.sync(fresh)
@@ -341,7 +341,8 @@ def _clear(release: Path) -> None:
         shutil.rmtree(str(release / name), ignore_errors=True)
 
 
-def _digest(path: Path) -> str | None:
+def content(path: Path) -> str | None:
+    """What tells whether a file or link is another one; None if there is none."""
     return f"link {os.readlink(str(path))}" if path.is_symlink() else files.digest(path)
 
 

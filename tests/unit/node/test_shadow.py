@@ -343,7 +343,7 @@ def test_what_became_of_the_venv_since_is_told(bundle: Path, engine: Path, tmp_p
     # As an editor writes: a new file in the place of the old one.
     (package / "new").write_text("edited\n")
     (package / "new").replace(package / "__init__.py")
-    assert state() == ("changed", "sglang/__init__.py edited in the venv since")
+    assert state() == ("changed", "sglang/__init__.py edited since")
     shutil.rmtree(package)
     shutil.rmtree(toys.site(engine) / "sglang-0.5.23.dist-info")
     assert state()[0] == "gone"
@@ -351,6 +351,30 @@ def test_what_became_of_the_venv_since_is_told(bundle: Path, engine: Path, tmp_p
         archive.extractall(toys.site(engine))
     assert state() == ("upgraded", "the venv has sglang 0.5.24 since, the release runs 0.5.23")
     assert toys.serve(bundle).stdout == "decode: patched 1\n"
+
+
+def test_what_became_of_the_sources_of_an_editable_install_is_told(engine: Path, tmp_path: Path) -> None:
+    fork = tmp_path / "fork/sglang"
+    fork.parent.mkdir()
+    (toys.site(engine) / "sglang").rename(fork)
+    (toys.site(engine) / "fork.pth").write_text(f"{fork.parent}\n")
+    info = toys.site(engine) / "sglang-0.5.23.dist-info"
+    (info / "direct_url.json").write_text('{"dir_info": {"editable": true}}')
+    (info / "RECORD").write_text("")
+    toys.overlay(tmp_path)
+    bundle, _ = toys.bundle(tmp_path, engine, "mma")
+    kernels.act("install", bundle)
+
+    def told() -> str:
+        return str(kernels.act("status", bundle)["packages"][0]["told"])
+
+    assert told() == ""
+    os.utime(fork / "__init__.py")
+    assert told() == "written anew with the same content"
+    (fork / "new.py").write_text("")
+    (fork / "attention.py").unlink()
+    (fork / "attention.py").write_text("def decode():\n    return 'edited'\n")
+    assert told() == "sglang/attention.py, sglang/new.py edited since"
 
 
 def test_files_that_were_touched_in_the_copy_are_told_and_mended(bundle: Path) -> None:
