@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from dsv4deploy.node import files
-from dsv4deploy.node.patchset import PatchSet, Written, written
+from dsv4deploy.node.patchset import PatchSet, Written, extensions, written
 from dsv4deploy.node.trouble import Trouble
 
 FOLDER = ".dsv4deploy"
@@ -31,7 +31,7 @@ def apply(patches: PatchSet, owner: str) -> dict[str, Any]:
             the venv is then as it was.
     """
     _refuse_wheels(patches)
-    prefix = _prefix(patches.python)
+    prefix = prefix_of(patches.python)
     with _alone(prefix):
         recover(prefix)
         journal = read(prefix)
@@ -51,7 +51,7 @@ def foresee(patches: PatchSet, owner: str, folders: list[Path]) -> None:
         Trouble: a wheel is among the patches, somebody else uses the venv otherwise, or it cannot be written.
     """
     _refuse_wheels(patches)
-    prefix = _prefix(patches.python)
+    prefix = prefix_of(patches.python)
     _refuse_shared(prefix, read(prefix), patches, owner)
     for folder in (prefix, *folders):
         if not os.access(str(folder), os.W_OK):
@@ -74,6 +74,25 @@ def _refuse_shared(prefix: Path, journal: dict[str, Any] | None, patches: PatchS
             f"{prefix} is patched in place for {', '.join(others)} with another set of patches",
             "give each its own venv, or leave `kernels.in_place` out",
         )
+
+
+def refuse_patched_for_others(prefix: Path, owner: str) -> None:
+    """See that a venv is not patched in place for somebody else: whoever uses it as installed would run those patches.
+
+    Raises:
+        Trouble: it is.
+    """
+    others = [one for one in (read(prefix) or {}).get("owners", []) if one != owner]
+    if others:
+        told = f"{prefix} is patched in place for {', '.join(others)}, so that {owner} would run those patches too"
+        raise Trouble("patch-shared", told, "give each its own venv, or leave `kernels.in_place` out")
+
+
+def originals(prefix: Path) -> dict[Path, Path | None]:
+    """Where the original of each file that is patched in place lies now; None for a file that a patch added."""
+    entries = (read(prefix) or {}).get("files", [])
+    kept = {Path(one["path"]): prefix / FOLDER / one["backup"] if one["backup"] else None for one in entries}
+    return {path: backup if backup is None or backup.exists() else path for path, backup in kept.items()}
 
 
 def revert(prefix: Path, owner: str | None = None) -> dict[str, Any]:
@@ -99,11 +118,18 @@ def read(prefix: Path) -> dict[str, Any] | None:
 
 
 def recover(prefix: Path) -> bool:
-    """Undo what an interrupted run left half done; whether there was something."""
+    """Undo what an interrupted run left half done; whether there was something.
+
+    Raises:
+        Trouble: the journal cannot be read; without it nobody knows where the originals belong, so they stay.
+    """
     journal = read(prefix)
     if journal and journal["state"] != "applied":
         _undo(prefix, journal)
         return True
+    if journal is None and journal_of(prefix).exists():
+        told = f"{journal_of(prefix)} cannot be read: it says where the originals beside it belong"
+        raise Trouble("system", told, "restore it from a backup, or make the venv anew")
     if journal is None and (prefix / FOLDER).is_dir():
         shutil.rmtree(str(prefix / FOLDER))
     return False
@@ -119,10 +145,6 @@ def journal_of(prefix: Path) -> Path:
 
 
 def prefix_of(python: str) -> Path:
-    return _prefix(python)
-
-
-def _prefix(python: str) -> Path:
     return Path(os.path.realpath(str(Path(python).parent.parent)))
 
 
@@ -137,6 +159,7 @@ def _transact(prefix: Path, patches: PatchSet, owner: str) -> None:
     venv = patches.venv()
     folders = {name: package.folder for name, package in venv.packages.items()}
     changes = list(written(patches, folders))
+    compiled = extensions(patches, venv, prefix)
     try:
         (prefix / FOLDER).mkdir(mode=0o755)
         entries = [_kept(prefix, number, folders, one) for number, one in enumerate(changes)]
@@ -147,6 +170,7 @@ def _transact(prefix: Path, patches: PatchSet, owner: str) -> None:
             "digest": patches.digest,
             "versions": {name: package.version for name, package in venv.packages.items()},
             "files": entries,
+            "extensions": compiled,
             "made": _missing_folders([Path(one["path"]) for one in entries]),
         }
         _write(prefix, journal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from dsv4deploy.node import files, inplace, procs, proof, shadow
 from dsv4deploy.node.patchset import PatchSet, expected, patchset
@@ -45,9 +45,9 @@ def revert(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def revert_in_place(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Undo what this deployment patched in its venv, if it did."""
+    """Undo what this deployment patched in its venv, if it did; a venv that is gone has nothing to undo."""
     python = manifest["engine"].get("python")
-    if not python or not in_place(manifest):
+    if not python or not in_place(manifest) or not inplace.prefix_of(python).exists():
         return {"changed": False, "left": []}
     return inplace.revert(inplace.prefix_of(python), manifest["name"])
 
@@ -56,7 +56,8 @@ def status(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """What every patched file and package is now: `fine`, and why not."""
     patches = patchset(manifest, release)
     if patches is None:
-        return {"place": None, "fine": True, "patches": [], "packages": []}
+        others = _patched_by_others(manifest)
+        return {"place": None, "fine": not others, "patches": [], "packages": [], "others": others}
     if in_place(manifest):
         return _status_in_place(patches)
     return _status_of_shadow(patches, release)
@@ -118,21 +119,54 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
     of the package.
 
     Raises:
-        Trouble: the patches do not fit what is installed, or cannot be laid there.
+        Trouble: the patches do not fit what is installed, cannot be laid there, or somebody else uses the venv otherwise.
     """
+    prefix = inplace.prefix_of(manifest["engine"]["python"])
     patches = patchset(manifest, release)
+    if patches is None or not in_place(manifest):
+        inplace.refuse_patched_for_others(prefix, manifest["name"])
     if patches is None:
         return []
     venv = patches.venv()
     folders = {name: package.folder for name, package in venv.packages.items()}
     # What is patched in place already is judged against its originals, once they are back.
-    patched = in_place(manifest) and inplace.read(inplace.prefix_of(patches.python))
-    for entry in [] if patched else patches.entries:
-        expected(entry, folders[entry["package"]])
+    for entry in [] if inplace.read(prefix) else patches.entries:
+        if entry["package"] in folders:
+            expected(entry, folders[entry["package"]])
+    _refuse_sources_of_others(release, manifest, folders)
     if not in_place(manifest):
         return shadow.foresee(patches, folders)
+    _refuse_neighbours(release, manifest, prefix)
     inplace.foresee(patches, manifest["name"], list(folders.values()))
     return [{"name": name, "how": "in place"} for name in folders]
+
+
+def _refuse_neighbours(release: Path, manifest: dict[str, Any], prefix: Path) -> None:
+    """See that nobody else on this node runs the venv that is to be patched in place, but for the same patches there."""
+    for other, theirs in _neighbours(release, manifest):
+        if theirs == prefix and not (in_place(other) and other.get("patches")):
+            told = f"{other['name']} runs {prefix} as it is installed, and would run these patches too"
+            raise Trouble("patch-shared", told, "give each its own venv, or leave `kernels.in_place` out")
+
+
+def _refuse_sources_of_others(release: Path, manifest: dict[str, Any], folders: Mapping[str, Path]) -> None:
+    """See that no package is a folder that another venv installed editably too, and that is patched in place from there."""
+    prefix = inplace.prefix_of(manifest["engine"]["python"])
+    for other, theirs in _neighbours(release, manifest):
+        patched = inplace.originals(theirs) if theirs != prefix else {}
+        for folder in folders.values():
+            if any(folder in path.parents for path in patched):
+                told = f"{folder} is patched in place for {other['name']}, through {theirs}"
+                raise Trouble("patch-shared", told, "give each its own checkout of the sources")
+
+
+def _neighbours(release: Path, manifest: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path]]:
+    """What the other deployments on this node run, each with its venv."""
+    for path in sorted(release.parents[2].glob("*/current/manifest.json")):
+        other = files.read_json(path) or {}
+        python = (other.get("engine") or {}).get("python")
+        if python and other.get("name") != manifest["name"]:
+            yield other, inplace.prefix_of(python)
 
 
 def in_place(manifest: dict[str, Any]) -> bool:
@@ -151,7 +185,7 @@ def _status_of_shadow(patches: PatchSet, release: Path) -> dict[str, Any]:
         mine = {path: one for path, one in state["patched"].items() if one["patch"] == entry["name"]}
         rows = [_row(root / path, path, one, odd.pop(path, None)) for path, one in mine.items()]
         found.append({"name": entry["name"], "state": _worst(rows), "files": rows})
-    packages = [_origin(patches, one) for one in state["packages"] if one.get("from")]
+    packages = [_origin(patches, one, state) for one in state["packages"] if one.get("from")]
     others = [{"path": path, "what": what} for path, what in sorted(odd.items())]
     fine = all(one["state"] == "patched" for one in found) and not any(one["what"] != "added" for one in others)
     return {
@@ -163,6 +197,15 @@ def _status_of_shadow(patches: PatchSet, release: Path) -> dict[str, Any]:
         "others": others,
         "extensions": state["extensions"],
     }
+
+
+def _patched_by_others(manifest: dict[str, Any]) -> list[dict[str, str]]:
+    """Whether a venv that should be as installed is patched in place for somebody else."""
+    python = manifest["engine"].get("python")
+    owners = (inplace.read(inplace.prefix_of(python)) or {}).get("owners", []) if python else []
+    others = [one for one in owners if one != manifest["name"]]
+    what = f"patched in place for {', '.join(others)}"
+    return [{"path": str(inplace.prefix_of(python)), "what": what}] if others else []
 
 
 def _row(target: Path, path: str, patched: dict[str, Any], odd: str | None) -> dict[str, str]:
@@ -177,13 +220,14 @@ def _worst(rows: list[dict[str, str]]) -> str:
     return next((one["state"] for one in rows if one["state"] != "patched"), "patched")
 
 
-def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
+def _origin(patches: PatchSet, package: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     """What became of the package in the venv since its copy was made."""
     answer = {"name": package["name"], "folder": package["from"], "how": package["how"], "version": package["version"]}
     edited = package["unlike_record"]
     if not Path(package["from"]).is_dir():
         return {**answer, "state": "gone", "told": f"{package['name']} is no longer there"}
-    if shadow.stamp(Path(package["from"])) == package["stamp"]:
+    originals = inplace.originals(inplace.prefix_of(patches.python))
+    if shadow.stamp(Path(package["from"]), originals) == package["stamp"]:
         told = f"{len(edited)} files were not as their wheel brought them: {', '.join(edited[:3])}" if edited else ""
         return {**answer, "state": "edited" if edited else "pristine", "told": told}
     now = _packages(patches).get(package["name"])
@@ -192,9 +236,19 @@ def _origin(patches: PatchSet, package: dict[str, Any]) -> dict[str, Any]:
     if now.version != package["version"]:
         told = f"the venv has {package['name']} {now.version} since, the release runs {package['version']}"
         return {**answer, "state": "upgraded", "told": told}
-    unlike = [path for path in now.record if files.digest(now.folder.parent / path) != now.record[path]]
-    told = f"{', '.join(unlike[:3])} edited in the venv since" if unlike else "reinstalled in the venv since"
-    return {**answer, "state": "changed", "told": told}
+    unlike = _unlike_copy(now, state, originals)
+    again = "written anew with the same content" if now.editable else "reinstalled in the venv since"
+    return {**answer, "state": "changed", "told": f"{', '.join(unlike[:3])} edited since" if unlike else again}
+
+
+def _unlike_copy(package: Package, state: dict[str, Any], originals: Mapping[Path, Path | None]) -> list[str]:
+    """The files of a package that are not what its copy was made of."""
+    made_of = {path: known for path, known in state["files"].items() if path.startswith(f"{package.name}/")}
+    made_of.update({path: one["before"] for path, one in state["patched"].items()})
+    there = {path: package.folder.parent / path for path in made_of}
+    there.update({f"{package.name}/{path}": package.folder / path for path in shadow.walk(package.folder)})
+    known = {path: originals.get(file, file) for path, file in there.items()}
+    return sorted(path for path, file in known.items() if (file and shadow.content(file)) != made_of.get(path))
 
 
 def _status_in_place(patches: PatchSet) -> dict[str, Any]:
@@ -215,6 +269,7 @@ def _status_in_place(patches: PatchSet) -> dict[str, Any]:
         "patches": found,
         "packages": [],
         "owners": journal["owners"],
+        "extensions": journal.get("extensions", {}),
     }
 
 
@@ -233,7 +288,7 @@ def _in_venv(entry: dict[str, Any], now: Mapping[str, Package], journal: dict[st
 def _packages(patches: PatchSet) -> Mapping[str, Package]:
     """The packages as they are in the venv now; none if they cannot be found."""
     try:
-        return ask(patches.python, patches.packages).packages
+        return ask(patches.python, patches.packages, may_lack=patches.packages).packages
     except Trouble:
         return {}
 

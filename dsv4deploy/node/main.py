@@ -21,7 +21,7 @@ from dsv4deploy.node.verbs import Answer
 
 # In which module of `verbs` each is; a function is called what its verb is called.
 VERBS = {
-    **dict.fromkeys(("preview", "preflight", "install", "stage", "switch"), "trial"),
+    **dict.fromkeys(("preview", "preflight", "held-here", "install", "stage", "switch"), "trial"),
     **dict.fromkeys(("rollback", "restore", "confirm", "release"), "trial"),
     "wait": "judging",
     **dict.fromkeys(("start", "stop", "restart", "prune", "history", "status", "logs"), "serving"),

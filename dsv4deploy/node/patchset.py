@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator, Mapping, NamedTuple
 
 from dsv4deploy.node import diff, files, wheel
 from dsv4deploy.node.trouble import Trouble
@@ -18,6 +18,7 @@ from dsv4deploy.node.versions import fits
 
 Manifest = Any
 _ARCH = re.compile(r"sm_(\d+)(\d)([a-z]?)$")
+_ABI = re.compile(r"\.(cpython-[^./]+)\.so$")
 
 
 class Written(NamedTuple):
@@ -68,7 +69,8 @@ class PatchSet(NamedTuple):
     def venv(self) -> Venv:
         """Where the interpreter finds what is patched; refuses what the patches were not made for."""
         others = sorted({name for one in self.entries for name in one["requires"]})
-        venv = ask(self.python, self.packages, others)
+        brought = {one["package"] for one in self.entries if one["kind"] == "wheel"}
+        venv = ask(self.python, self.packages, others, may_lack=brought)
         told = [f"patch {entry['name']}: {one}" for entry in self.entries for one in _misfits(self, entry, venv)]
         if told:
             raise Trouble("patch-misfit", "; ".join(told), "see `fits` in its patch.yaml")
@@ -97,9 +99,20 @@ def written(patches: PatchSet, folders: dict[str, Path]) -> Iterator[Written]:
         for path, data in _results(patches, entry, root):
             old = _safe(entry, root, path)
             before = files.digest(old)
+            if before is None:
+                _free(entry, root, old)
             mode = old.stat().st_mode & 0o7777 if before else 0o644
             after = None if data is None else hashlib.sha256(data).hexdigest()
             yield Written(f"{entry['package']}/{path}", entry["name"], before, after, data, mode)
+
+
+def _free(entry: dict[str, Any], root: Path, path: Path) -> None:
+    """See that a new file can stand at `path` below `root`."""
+    folders = [one for one in path.parents if root in one.parents]
+    taken = [one for one in folders if one.exists() and not one.is_dir()] + [path] * os.path.lexists(str(path))
+    if taken:
+        what = "is no folder" if taken[0] != path else "is a folder" if path.is_dir() else "cannot be read"
+        raise Trouble("patch-misfit", f"patch {entry['name']}: {taken[0]} {what}", "correct the path in its patch.yaml")
 
 
 def _results(patches: PatchSet, entry: dict[str, Any], root: Path) -> Iterator[tuple[str, bytes | None]]:
@@ -148,8 +161,9 @@ def _safe(entry: dict[str, Any], root: Path, path: str) -> Path:
 
 
 def _misfits(patches: PatchSet, entry: dict[str, Any], venv: Venv) -> Iterator[str]:
-    package = venv.packages[entry["package"]]
-    wanted = [(entry["distribution"], package.version, entry["versions"]), ("Python", venv.version, entry["python"])]
+    package = venv.packages.get(entry["package"])
+    version = package.version if package else None
+    wanted = [(entry["distribution"], version, entry["versions"]), ("Python", venv.version, entry["python"])]
     wanted += [(name, venv.versions[name], spec) for name, spec in entry["requires"].items()]
     for name, version, spec in wanted:
         if spec and entry["kind"] != "wheel" and version is None:
@@ -165,6 +179,40 @@ def _misfits(patches: PatchSet, entry: dict[str, Any], venv: Venv) -> Iterator[s
             yield f"{name} does not fit: {told}"
 
 
+def extensions(patches: PatchSet, venv: Venv, unpacked: Path) -> dict[str, list[str] | str]:
+    """The compiled extensions that the patches bring, each with the cards that its code is for, as far as known.
+
+    `unpacked` is the folder that holds what their wheels brought.
+
+    Raises:
+        Trouble: one is for another Python, or none of its code runs on the cards.
+    """
+    found: dict[str, list[str] | str] = {}
+    for name, path, there in _compiled(patches, unpacked):
+        tag = _ABI.search(path)
+        if tag and tag[1] != venv.soabi:
+            raise Trouble("patch-misfit", f"patch {name}: {path} is for {tag[1]}, the venv is {venv.soabi}")
+        known = archs(there)
+        if known and patches.arch and not runs_on(known, patches.arch):
+            cards = f"its code is for {', '.join(known)}, the cards are {patches.arch}"
+            raise Trouble("patch-misfit", f"patch {name}: {path}: {cards}")
+        found[path] = "unknown: cuobjdump is not on this node" if known is None else known
+    return found
+
+
+def _compiled(patches: PatchSet, unpacked: Path) -> Iterator[tuple[str, str, Path]]:
+    """The patch, the path from the package's name on, and the file of each extension."""
+    for entry in patches.entries:
+        if entry["kind"] == "wheel":
+            laid = wheel.contents(patches.part(entry, entry["parts"][0]["name"]))
+            places = {path: unpacked / path for path in laid}
+        else:
+            folder = patches.release / "patches" / entry["name"]
+            whole = [part for part in entry["parts"] if part["target"]]
+            places = {f"{entry['package']}/{part['target']}": folder / part["name"] for part in whole}
+        yield from ((entry["name"], path, there) for path, there in places.items() if path.endswith(".so"))
+
+
 def archs(path: Path) -> list[str] | None:
     """The compute capabilities in a compiled extension, `ptx_` for what is compiled when loaded; None if unknown."""
     program = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
@@ -178,7 +226,10 @@ def archs(path: Path) -> list[str] | None:
 
 
 def runs_on(compiled: list[str], arch: str) -> bool:
-    """Whether code for `compiled` runs on a card of `arch`: its own major version and no newer, or PTX of an older."""
+    """Whether code for `compiled` runs on a card of `arch`: its own major version and no newer, or PTX of an older.
+
+    Code for `sm_120a` runs on that card alone, code for `sm_120f` on those of its family.
+    """
     card = _ARCH.match(arch)
     if card is None:
         return False
@@ -190,16 +241,20 @@ def runs_on(compiled: list[str], arch: str) -> bool:
         own = int(found[1]), int(found[2])
         if one.startswith("ptx_") and not found[3] and own <= (major, minor):
             return True
-        if own[0] == major and (own[1] == minor or (not found[3] and own[1] <= minor)):
+        if own[0] == major and (own[1] == minor or (found[3] != "a" and own[1] <= minor)):
             return True
     return False
 
 
-def unlike_record(package: Package) -> list[str]:
-    """Files of an installed package that are not as its wheel brought them; none is known of an editable install."""
+def unlike_record(package: Package, originals: Mapping[Path, Path | None]) -> list[str]:
+    """Files of an installed package that are not as its wheel brought them; none is known of an editable install.
+
+    `originals` says where those lie that are patched in place.
+    """
     found = []
     for path, wanted in package.record.items():
-        if files.digest(package.folder.parent / path) != wanted:
+        there = package.folder.parent / path
+        if files.digest(originals.get(there) or there) != wanted:
             found.append(path)
     return sorted(found)
 

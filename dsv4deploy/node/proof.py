@@ -21,14 +21,22 @@ source ./nccl.env || exit 78
 exec "$python" -c "$code" "$asked"
 """
 _PROBE = r"""
-import ast, importlib, json, sys
+import ast, importlib, json, os, sys
 from importlib import util
 def reads(path, name):
     try:
-        tree = ast.parse(open(path, "rb").read())
+        data = open(path, "rb").read()
+        if name.encode() not in data or path.endswith(".so"):
+            return name.encode() in data
+        tree = ast.parse(data)
     except (OSError, SyntaxError):
         return False
-    return any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree))
+    # As text, or as SGLang declares its own: `NAME = EnvBool(False)` in a class, read as `envs.NAME`.
+    said = (getattr(node, part, None) for node in ast.walk(tree) for part in ("value", "id", "attr"))
+    return any(isinstance(one, str) and one == name for one in said)
+def below(folder):
+    for here, _, names in os.walk(folder):
+        yield from (os.path.join(here, name) for name in names)
 answers = []
 for one in json.loads(sys.argv[1]):
     said = {"origin": None, "symbol": None, "reader": None, "error": None}
@@ -45,7 +53,8 @@ for one in json.loads(sys.argv[1]):
     except BaseException as error:
         said["error"] = "%s: %s" % (type(error).__name__, error)
     if one["toggle"]:
-        said["reader"] = any(reads(path, one["toggle"]) for path in one["files"])
+        files = one["files"] if one["touches"] else below(one["folder"])
+        said["reader"] = any(reads(path, one["toggle"]) for path in files if path.endswith((".py", ".so")))
     answers.append(said)
 sys.stdout.write("\n" + json.dumps(answers) + "\n")
 """
@@ -55,7 +64,7 @@ def imported(release: Path, manifest: dict[str, Any], folders: Mapping[str, Path
     """What the interpreter imports when it is started as the service starts it: one answer for each proof.
 
     `folders` says where each patched package must come from. An answer is `ok` if the module comes from there, has the
-    symbol, and a patched file reads the toggle; `told` says in words what is wrong.
+    symbol, and a patched file (of a wheel: any of its package) reads the toggle; `told` says in words what is wrong.
 
     Raises:
         Trouble: the interpreter does not run.
@@ -63,8 +72,9 @@ def imported(release: Path, manifest: dict[str, Any], folders: Mapping[str, Path
     proofs = manifest.get("proofs") or []
     asked = []
     for one in proofs:
-        paths = [str(folders[one["package"]].parent / path) for path in one["touches"]]
-        asked.append({**one, "files": [path for path in paths if path.endswith(".py")]})
+        folder = folders[one["package"]]
+        paths = [str(folder.parent / path) for path in one["touches"]]
+        asked.append({**one, "folder": str(folder), "files": paths})
     answers = _run(release, manifest, shadow, json.dumps(asked))
     return [_judged(proof, said, folders[proof["package"]]) for proof, said in zip(proofs, answers)]
 

@@ -30,13 +30,16 @@ _HALF = re.compile(r"\.(new|old)-[0-9a-f]{64}")
 def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     """Unpack the bundle in `archive` (base64 of a tar, with its `sha256`) as a release; nothing that runs is touched.
 
-    An installed release is verified, and repaired file by file.
+    What the archive leaves out is taken from the releases that are here. An installed release is verified, and repaired
+    file by file.
 
     Raises:
-        Trouble: the archive is not what was sent, or does not fit on the disk.
+        Trouble: the archive is not what was sent, lacks what is not here either, or does not fit on the disk.
     """
     contents = unpacked(document)
     manifest = _manifest(contents)
+    contents.update(_found_here(place, manifest, contents))
+    _verify(manifest, contents)
     digest = str(manifest["digest"])
     target = place.release(digest)
     place.releases.mkdir(parents=True, exist_ok=True)
@@ -53,6 +56,17 @@ def install(place: Place, document: dict[str, Any]) -> dict[str, Any]:
         place.remember("repaired", to=digest, what=repaired)
     answer = {"changed": bool(changed) or laid["changed"], "digest": digest, "repaired": repaired}
     return {**answer, "shadow": laid["packages"]} if laid["packages"] else answer
+
+
+def held(place: Place, wanted: set[str]) -> dict[str, Path]:
+    """Files with the digests in `wanted`, by digest, in the releases of all deployments beside this one."""
+    found: dict[str, Path] = {}
+    for manifest in place.folder.parent.glob("*/releases/*/manifest.json"):
+        for entry in (files.read_json(manifest) or {}).get("files", []):
+            path, digest = manifest.parent / entry["path"], entry["sha256"]
+            if digest in wanted and digest not in found and files.digest(path) == digest:
+                found[digest] = path
+    return found
 
 
 def keep_tool(place: Place) -> None:
@@ -177,18 +191,30 @@ def unpacked(document: dict[str, Any]) -> dict[str, bytes]:
 def _manifest(contents: dict[str, bytes]) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(contents["manifest.json"])
-        listed = {entry["path"]: entry["sha256"] for entry in manifest["files"]}
+        listed = {str(entry["path"]) for entry in manifest["files"]}
     except (KeyError, TypeError, ValueError):
         raise Trouble("broken-upload", "the archive holds no manifest that can be read") from None
-    if set(listed) != set(contents) - {"manifest.json"}:
-        raise Trouble("broken-upload", "the archive does not hold the files that its manifest lists")
-    for path, wanted in listed.items():
-        if hashlib.sha256(contents[path]).hexdigest() != wanted:
-            raise Trouble("broken-upload", f"{path} does not have the digest that the manifest says", "render again")
-    for entry in manifest["files"]:
-        if entry.get("dest") and not _marked(contents[entry["path"]]):
-            raise Trouble("broken-upload", f"{entry['path']} goes to {entry['dest']} without saying that it is ours")
+    if not set(contents) <= {*listed, "manifest.json"}:
+        raise Trouble("broken-upload", "the archive holds files that its manifest does not list")
     return manifest
+
+
+def _found_here(place: Place, manifest: dict[str, Any], contents: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of a bundle that its archive leaves out, because a release on this node has them."""
+    left_out = {entry["path"]: entry["sha256"] for entry in manifest["files"] if entry["path"] not in contents}
+    here = held(place, set(left_out.values())) if left_out else {}
+    return {path: here[digest].read_bytes() for path, digest in left_out.items() if digest in here}
+
+
+def _verify(manifest: dict[str, Any], contents: dict[str, bytes]) -> None:
+    for entry in manifest["files"]:
+        path = entry["path"]
+        if path not in contents:
+            raise Trouble("broken-upload", f"{path} was not sent, and no release here has it any more", "apply again")
+        if hashlib.sha256(contents[path]).hexdigest() != entry["sha256"]:
+            raise Trouble("broken-upload", f"{path} does not have the digest that the manifest says", "render again")
+        if entry.get("dest") and not _marked(contents[path]):
+            raise Trouble("broken-upload", f"{path} goes to {entry['dest']} without saying that it is ours")
 
 
 def _room(folder: Path, contents: dict[str, bytes]) -> None:

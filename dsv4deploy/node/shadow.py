@@ -13,16 +13,15 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import time
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
-from dsv4deploy.node import files, wheel
+from dsv4deploy.node import files, inplace, wheel
 from dsv4deploy.node.files import text
 from dsv4deploy.node.front import SITECUSTOMIZE
-from dsv4deploy.node.patchset import PatchSet, Written, archs, patchset, room, runs_on, unlike_record, written
+from dsv4deploy.node.patchset import PatchSet, Written, expected, extensions, patchset, room, unlike_record, written
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.venv import Package, Venv, run
 
@@ -30,7 +29,6 @@ NAME = "shadow"
 STATE = ".dsv4deploy.json"
 _CACHES = "__pycache__"
 _LINKLESS = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
-_ABI = re.compile(r"\.(cpython-[^./]+)\.so$")
 
 _FIND = """
 import json, sys
@@ -51,6 +49,7 @@ def lay(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     patches = patchset(manifest, release)
     if patches is None or _in_place(manifest):
         return {"changed": False, "packages": []}
+    inplace.refuse_patched_for_others(inplace.prefix_of(patches.python), manifest["name"])
     with _alone(release):
         _clear(release)
         venv = patches.venv()
@@ -123,7 +122,7 @@ def differences(release: Path) -> list[dict[str, str]]:
     for path, wanted in state["files"].items():
         if path not in there:
             found.append({"path": path, "what": "missing"})
-        elif _digest(shadow / path) != wanted:
+        elif content(shadow / path) != wanted:
             found.append({"path": path, "what": "drifted"})
     return found + [{"path": path, "what": "added"} for path in sorted(there - set(state["files"]))]
 
@@ -138,12 +137,19 @@ def walk(folder: Path) -> Iterator[str]:
             yield os.path.relpath(os.path.join(here, name), str(folder))
 
 
-def stamp(folder: Path) -> str:
-    """What changes when any file of a package does: names, sizes and times; nothing is read."""
+def stamp(folder: Path, originals: Mapping[Path, Path | None]) -> str:
+    """What changes when any file of a package does: names, sizes and times; nothing is read.
+
+    What is patched in place counts as the original that it will be again; see `inplace.originals`.
+    """
     total = hashlib.sha256()
-    for path in sorted(walk(folder)):
+    removed = {os.path.relpath(str(path), str(folder)) for path in originals if folder in path.parents}
+    for path in sorted({*walk(folder), *removed}):
+        there = originals.get(folder / path, folder / path)
         with contextlib.suppress(FileNotFoundError):
-            seen = os.lstat(str(folder / path))
+            if there is None:
+                continue
+            seen = os.lstat(str(there))
             total.update(f"{path}\0{seen.st_size}\0{seen.st_mtime_ns}\n".encode())
     return total.hexdigest()
 
@@ -154,16 +160,18 @@ def _in_place(manifest: dict[str, Any]) -> bool:
 
 def _key(patches: PatchSet, venv: Venv) -> str:
     """Equal for an equal result: the patches, and the packages that they are laid over."""
-    stamps = [[package.name, str(package.folder), stamp(package.folder)] for package in venv.packages.values()]
+    originals = inplace.originals(inplace.prefix_of(patches.python))
+    stamps = [[one.name, str(one.folder), stamp(one.folder, originals)] for one in venv.packages.values()]
     return hashlib.sha256(repr([patches.digest, patches.python, stamps]).encode()).hexdigest()
 
 
 def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, Any]:
     fresh.mkdir(mode=0o755)
-    packages = _wheels(patches, fresh)
+    packages = _wheels(patches, venv, fresh)
+    originals = inplace.originals(inplace.prefix_of(patches.python))
     for package in venv.packages.values():
         if not (fresh / package.name).exists():
-            packages.append(_copy(package, fresh))
+            packages.append(_copy(package, fresh, originals))
     changes = _change(patches, venv, fresh)
     front = _first(patches, fresh)
     state = {
@@ -172,19 +180,21 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
         "python": patches.python,
         "front": front,
         "packages": packages,
-        "extensions": _extensions(patches, venv, fresh),
+        "extensions": extensions(patches, venv, fresh),
         "patched": {one.path: {"patch": one.patch, "before": one.before, "after": one.after} for one in changes},
-        "files": {path: _digest(fresh / path) for path in sorted(walk(fresh))},
+        "files": {path: content(fresh / path) for path in sorted(walk(fresh))},
     }
     files.write_json(fresh / STATE, state)
     files.sync(fresh)
     return state
 
 
-def _wheels(patches: PatchSet, fresh: Path) -> list[dict[str, Any]]:
+def _wheels(patches: PatchSet, venv: Venv, fresh: Path) -> list[dict[str, Any]]:
     answers = []
     for entry in (one for one in patches.entries if one["kind"] == "wheel"):
         began = time.monotonic()
+        if entry["package"] in venv.packages:
+            expected(entry, venv.packages[entry["package"]].folder)
         data = patches.part(entry, entry["parts"][0]["name"])
         room(fresh, 4 * len(data))
         laid = wheel.unpack(data, fresh)
@@ -201,38 +211,8 @@ def _wheels(patches: PatchSet, fresh: Path) -> list[dict[str, Any]]:
     return answers
 
 
-def _extensions(patches: PatchSet, venv: Venv, fresh: Path) -> dict[str, list[str] | str]:
-    """The compiled extensions that the patches brought, each with the cards that its code is for, as far as known.
-
-    Raises:
-        Trouble: one is for another Python, or none of its code runs on the cards.
-    """
-    found: dict[str, list[str] | str] = {}
-    for entry in patches.entries:
-        for path in _compiled(patches, entry):
-            tag = _ABI.search(path)
-            if tag and tag[1] != venv.soabi:
-                raise Trouble(
-                    "patch-misfit", f"patch {entry['name']}: {path} is for {tag[1]}, the venv is {venv.soabi}"
-                )
-            known = archs(fresh / path)
-            if known and patches.arch and not runs_on(known, patches.arch):
-                cards = f"its code is for {', '.join(known)}, the cards are {patches.arch}"
-                raise Trouble("patch-misfit", f"patch {entry['name']}: {path}: {cards}")
-            found[path] = "unknown: cuobjdump is not on this node" if known is None else known
-    return found
-
-
-def _compiled(patches: PatchSet, entry: dict[str, Any]) -> list[str]:
-    if entry["kind"] == "wheel":
-        laid = wheel.contents(patches.part(entry, entry["parts"][0]["name"]))
-    else:
-        laid = [f"{entry['package']}/{part['target']}" for part in entry["parts"] if part["target"]]
-    return [path for path in laid if path.endswith(".so")]
-
-
-def _copy(package: Package, fresh: Path) -> dict[str, Any]:
-    """The package and its libraries, file by file."""
+def _copy(package: Package, fresh: Path, originals: Mapping[Path, Path | None]) -> dict[str, Any]:
+    """The package and its libraries, file by file, as they are without what is patched in place."""
     began, copier = time.monotonic(), _Copier(fresh, [package.folder, *_libraries(package)])
     for source in copier.sources:
         for here, folders, names in os.walk(str(source)):
@@ -243,18 +223,28 @@ def _copy(package: Package, fresh: Path) -> dict[str, Any]:
             folders[:] = [one for one in folders if one not in links]
             for name in [*names, *links]:
                 copier.put(os.path.join(here, name), str(target / name))
+    for path, original in originals.items():
+        if package.folder in path.parents:
+            _original_back(copier, original, fresh / package.name / path.relative_to(package.folder))
     return {
         "name": package.name,
         "from": str(package.folder),
         "version": package.version,
-        "stamp": stamp(package.folder),
-        "unlike_record": unlike_record(package),
+        "stamp": stamp(package.folder, originals),
+        "unlike_record": unlike_record(package, originals),
         "how": "copied" if copier.why else "linked",
         "why": copier.why,
         "files": copier.files,
         "bytes": copier.bytes,
         "seconds": round(time.monotonic() - began, 2),
     }
+
+
+def _original_back(copier: _Copier, original: Path | None, target: Path) -> None:
+    files.remove(target)
+    _forget_compiled(target)
+    if original is not None:
+        copier.put(str(original), str(target))
 
 
 class _Copier:
@@ -351,7 +341,8 @@ def _clear(release: Path) -> None:
         shutil.rmtree(str(release / name), ignore_errors=True)
 
 
-def _digest(path: Path) -> str | None:
+def content(path: Path) -> str | None:
+    """What tells whether a file or link is another one; None if there is none."""
     return f"link {os.readlink(str(path))}" if path.is_symlink() else files.digest(path)
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Collection, Mapping, NamedTuple
 
 from dsv4deploy.node.trouble import Trouble
 
@@ -72,14 +72,22 @@ class Venv(NamedTuple):
     versions: Mapping[str, str | None]
 
 
-def ask(python: str, packages: Mapping[str, str], versions: list[str] | None = None) -> Venv:
+def ask(
+    python: str, packages: Mapping[str, str], versions: list[str] | None = None, may_lack: Collection[str] = ()
+) -> Venv:
     """Where the interpreter `python` finds `packages` (import name to distribution), and the `versions` of others.
 
+    Of packages in `may_lack` that are not there the answer says nothing.
+
     Raises:
-        Trouble: it does not run, or a package is not there or no ordinary one.
+        Trouble: it does not run, or another package is not there, or one is no ordinary one.
     """
     out = run(python, _PROBE, [json.dumps({"packages": dict(packages), "versions": versions or []})])
-    found = {name: _package(name, said, python) for name, said in out["packages"].items()}
+    found = {
+        name: _package(name, said, python)
+        for name, said in out["packages"].items()
+        if said is not None or name not in may_lack
+    }
     return Venv(
         python,
         out["python"],

@@ -19,6 +19,7 @@ _BOOT = (
     "runpy.run_path(p,run_name='__main__')"
 )
 _NO_PYTHON = 127
+_MUCH = 1 << 20  # bytes of a bundle; from there on it pays to ask first what the node has of it
 _OPTIONS = {
     "verb", "name", "bundle", "digest", "root", "tool", "take_over", "restart", "expect", "confirm", "limit_s",
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last", "only", "capacity",
@@ -47,7 +48,13 @@ class ActionModule(ActionBase):
         request = {key: value for key, value in asked.items() if value not in (None, "")}
         tool = _tool(request.pop("tool", None))
         if "bundle" in request:
-            request |= _bundle(Path(request.pop("bundle")), with_files=bool({"stage", "install", "probe"} & set(verbs)))
+            folder = Path(request.pop("bundle"))
+            manifest = _manifest(folder)
+            request |= {"name": manifest["name"], "digest": manifest["digest"]}
+            if {"stage", "install", "probe"} & set(verbs):
+                request["manifest"] = manifest
+                held = [] if "probe" in verbs else self._held(folder, request, tool, task_vars or {})
+                request |= _archive(folder, manifest, held)
         if "probe" in verbs:
             request["sources"] = {**_probes(), **request.pop("trials", {})}
         if "bundles" in request:
@@ -64,6 +71,13 @@ class ActionModule(ActionBase):
         answer = self._ask(verbs, request, tool, task_vars or {})
         self._mark = answer.get("mark")
         return _result(answer)
+
+    def _held(self, folder: Path, request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> list[str]:
+        """What a node has of a large bundle already, as digests; nothing is asked about a small one."""
+        if sum((folder / entry["path"]).stat().st_size for entry in request["manifest"]["files"]) < _MUCH:
+            return []
+        held: list[str] = self._ask(["held-here"], request, tool, task_vars).get("held", [])
+        return held
 
     def _ask(self, verbs: list[str], request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> dict[str, Any]:
         python = self._templar.template(task_vars.get("ansible_python_interpreter") or "python3")
@@ -104,16 +118,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _bundle(folder: Path, *, with_files: bool) -> dict[str, Any]:
-    manifest = _manifest(folder)
-    request = {"name": manifest["name"], "digest": manifest["digest"]}
-    return {**request, "manifest": manifest, **_archive(folder, manifest)} if with_files else request
-
-
-def _archive(folder: Path, manifest: dict[str, Any]) -> dict[str, str]:
+def _archive(folder: Path, manifest: dict[str, Any], held: list[str]) -> dict[str, str]:
     out = io.BytesIO()
+    sent = [entry["path"] for entry in manifest["files"] if entry["sha256"] not in held]
     with tarfile.open(fileobj=out, mode="w") as archive:
-        for name in ["manifest.json", *(entry["path"] for entry in manifest["files"])]:
+        for name in ["manifest.json", *sent]:
             info = tarfile.TarInfo(name)
             data = (folder / name).read_bytes()
             info.size = len(data)

@@ -16,8 +16,8 @@ options:
     type: list
     elements: str
     required: true
-    choices: [observe, status, history, logs, check, measure, bundle, preflight, stage, install, switch, wait, confirm, restore,
-              rollback, start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
+    choices: [observe, status, history, logs, check, measure, bundle, preflight, held-here, stage, install, switch, wait, confirm,
+              restore, rollback, start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
   name:
     description: Name of the deployment; taken from the bundle if one is given.
     type: str

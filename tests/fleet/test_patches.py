@@ -1,5 +1,6 @@
 """Patches on real nodes: applied with the release, proved where they run, gone with the rollback."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,11 @@ def patch(ground: Ground, versions: str = ">=0.5") -> None:
     )
 
 
-def patched(*, in_place: bool = False) -> str:
-    return profile() + f"kernels: {{toggles: {{TOY_MMA: 1}}, patches: [lined], in_place: {str(in_place).lower()}}}\n"
+def patched(*, in_place: bool = False, color: str = "red") -> str:
+    return (
+        profile(COLOR=color)
+        + f"kernels: {{toggles: {{TOY_MMA: 1}}, patches: [lined], in_place: {str(in_place).lower()}}}\n"
+    )
 
 
 def caches(ground: Ground) -> set[tuple[str, str]]:
@@ -94,3 +98,24 @@ def test_an_edit_on_the_node_is_seen_and_mended(ground: Ground) -> None:
     code, out = ground.run_kernels("status", "--limit", "gpu01")
     assert code == 0, out
     assert said(ground)
+
+
+def test_what_a_node_has_of_a_patch_is_not_sent_again(ground: Ground) -> None:
+    patch(ground)
+    folder = ground.folder / "patches/lined"
+    (folder / "files/table.bin").write_bytes(os.urandom(4 << 20))
+    text = (folder / "patch.yaml").read_text()
+    (folder / "patch.yaml").write_text(text.replace("files: [", "files: [{path: table.bin}, "))
+
+    def arrived(profile: str) -> int:
+        """Bytes that came to the node while the profile was applied."""
+        ground.write(profile)
+        count = "awk '/eth0:/ {print $2}' /proc/1/net/dev"
+        before = int(ground.shell(count))
+        ground.apply("--limit", "gpu01")
+        return int(ground.shell(count)) - before
+
+    assert arrived(patched()) > 4 << 20
+    assert arrived(patched(color="blue")) < 2 << 20
+    assert said(ground)
+    ground.whole()

@@ -96,11 +96,11 @@ exec {python} -u {server} {" ".join(argv)}
     return manifest
 
 
-def archive(folder: Path) -> Json:
-    """The bundle in `folder` as an install request has it."""
+def archive(folder: Path, *, without: str | None = None) -> Json:
+    """The bundle in `folder` as an install request has it; `without` names a file that is left out."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        for path in sorted(one for one in folder.rglob("*") if one.is_file() and one.name != without):
             info = tarfile.TarInfo(str(path.relative_to(folder)))
             info.size = path.stat().st_size
             tar.addfile(info, io.BytesIO(path.read_bytes()))

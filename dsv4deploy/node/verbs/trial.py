@@ -28,6 +28,12 @@ def preflight(place: Place, document: Answer) -> Answer:
     return {key: value for key, value in looking.preflight(place, document).items() if key != "model"}
 
 
+def held_here(place: Place, document: Answer) -> Answer:
+    """Digests of the files of the bundle in `manifest` that releases on this node have: they need not be sent."""
+    wanted = {str(entry["sha256"]) for entry in document["manifest"]["files"]}
+    return {"changed": False, "held": sorted(releases.held(place, wanted))}
+
+
 def install(place: Place, document: Answer) -> Answer:
     with held(place, document):
         try:

@@ -55,6 +55,16 @@ def test_the_venv_runs_patched_code_and_is_byte_for_byte_what_it_was_after_rever
     assert toys.serve(bundle).stdout == "decode: stock\n"
 
 
+@pytest.mark.parametrize("verb", ["install", "revert"])
+def test_without_its_journal_nothing_is_touched_and_the_originals_stay(bundle: Path, engine: Path, verb: str) -> None:
+    kernels.act("install", bundle)
+    (engine / ".dsv4deploy/patches.json").write_text("{")
+    before = toys.fingerprint(engine)
+    with pytest.raises(Trouble, match="it says where the originals beside it belong"):
+        kernels.act(verb, bundle)
+    assert toys.fingerprint(engine) == before
+
+
 def test_a_second_install_touches_no_file(bundle: Path, engine: Path) -> None:
     kernels.act("install", bundle)
     before = times(engine)

@@ -13,6 +13,8 @@ import pytest
 import toys
 from local_node import Node
 
+from dsv4deploy.rim import kernels
+
 Until = Callable[..., None]
 SERVING = (
     "import runpy, sys\nfrom sglang.attention import decode\n\nprint('decode:', decode(), flush=True)\n"
@@ -109,6 +111,113 @@ def test_a_venv_that_a_release_leaves_is_as_it_was(toy: Toy) -> None:
     toy.apply("diffed")
     assert toy.says() == "decode: diffed"
     assert toys.fingerprint(left) == before
+
+
+def test_a_copy_is_made_of_the_originals_of_a_venv_that_is_patched_in_place_until_the_switch(toy: Toy) -> None:
+    before = toys.fingerprint(toy.engine)
+    toy.apply("mma", in_place=True)
+    toy.apply("diffed")
+    assert toy.says() == "decode: diffed"
+    assert toys.fingerprint(toy.engine) == before
+    assert toy.node.do("status")["drift"] == []
+    status = toy.node.do("patches-status")
+    assert (status["fine"], status["packages"][0]["state"]) == (True, "pristine"), status
+    assert not toy.install("diffed")["changed"]
+
+
+def test_a_copy_holds_nothing_that_a_patch_in_place_adds_and_all_that_it_removes(toy: Toy) -> None:
+    folder = toys.diff(toy.project, "adds", toys.DIFF + "--- /dev/null\n+++ b/sglang/new.py\n@@ -0,0 +1 @@\n+NEW = 1\n")
+    table = toy.sources["sglang/configs/e8.json"].rstrip("\n")
+    removed = f"--- a/sglang/configs/e8.json\n+++ /dev/null\n@@ -1 +0,0 @@\n-{table}\n"
+    (folder / "change.diff").write_text((folder / "change.diff").read_text() + removed)
+    package = toys.site(toy.engine) / "sglang"
+    listed = {path.relative_to(package) for path in package.rglob("*.[pj]*") if "__pycache__" not in path.parts}
+    toy.apply("adds", in_place=True)
+    assert (package / "new.py").exists()
+    assert not (package / "configs/e8.json").exists()
+    copy = toy.node.here / "releases" / toy.apply("mma") / "shadow/sglang"
+    assert {path.relative_to(copy) for path in copy.rglob("*.[pj]*") if "__pycache__" not in path.parts} == listed
+    assert toy.node.do("status")["drift"] == []
+
+
+def neighbour(toy: Toy, *patches: str, in_place: bool = False) -> None:
+    """Another deployment on the node, whose current release has these patches."""
+    manifest = json.loads((toy.bundle(*patches, in_place=in_place) / "manifest.json").read_bytes())
+    (toy.node.root / "pearl/current").mkdir(parents=True)
+    (toy.node.root / "pearl/current/manifest.json").write_text(json.dumps({**manifest, "name": "pearl"}))
+
+
+def told(toy: Toy, *patches: str, in_place: bool = False) -> str:
+    """What the node says beforehand against these patches."""
+    manifest = json.loads((toy.bundle(*patches, in_place=in_place) / "manifest.json").read_bytes())
+    problems = toy.node.do("observe", facts=False, manifests=[manifest])["wanted"]["flash"]["problems"]
+    return "".join(one["message"] for one in problems if one["check"] == "patches")
+
+
+@pytest.mark.parametrize("theirs", [(), ("diffed",)])
+def test_a_venv_that_a_neighbour_runs_as_installed_is_not_patched_in_place(toy: Toy, theirs: tuple[str, ...]) -> None:
+    neighbour(toy, *theirs)
+    assert "pearl runs" in told(toy, "mma", in_place=True)
+    assert told(toy, "mma") == ""
+    assert told(toy) == ""
+
+
+def test_neighbours_with_the_same_patches_in_place_share_a_venv(toy: Toy) -> None:
+    neighbour(toy, "mma", in_place=True)
+    assert told(toy, "mma", in_place=True) == ""
+
+
+@pytest.mark.parametrize("ours", [(), ("diffed",)])
+def test_a_venv_that_is_patched_in_place_for_a_neighbour_is_not_used_as_if_it_were_stock(
+    toy: Toy, ours: tuple[str, ...]
+) -> None:
+    toy.apply("mma", in_place=True)
+    journal = toy.engine / ".dsv4deploy/patches.json"
+    journal.write_text(journal.read_text().replace('"flash"', '"pearl"'))
+    assert "is patched in place for pearl" in told(toy, *ours)
+    if ours:
+        assert toy.install(*ours)["error"]["word"] == "patch-shared"
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_sources_that_a_neighbour_patches_in_place_from_another_venv_are_not_shared(toy: Toy, in_place: bool) -> None:
+    package = toys.site(toy.engine) / "sglang"
+    fork = toy.project / "fork"
+    fork.mkdir()
+    package.rename(fork / "sglang")
+    (toys.site(toy.engine) / "fork.pth").write_text(f"{fork}\n")
+    other, ours = Path(shutil.copytree(toy.engine, toy.project / "other", symlinks=True)), toy.engine
+    assert told(toy, "mma", in_place=in_place) == ""
+    toy.engine = other
+    neighbour(toy, "mma", in_place=True)
+    kernels.act("install", toy.bundle("mma", in_place=True))
+    toy.engine = ours
+    assert "is patched in place for pearl, through" in told(toy, "mma", in_place=in_place)
+
+
+def test_a_release_without_patches_shows_that_its_venv_was_patched_in_place_for_a_neighbour(toy: Toy) -> None:
+    toy.apply()
+    bundle = toy.bundle("mma", in_place=True)
+    manifest = bundle / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"name": "flash"', '"name": "pearl"', 1))
+    kernels.act("install", bundle)
+    drift = {"path": str(toy.engine), "what": "patched in place for pearl"}
+    assert toy.node.do("status")["drift"] == [drift]
+    assert toy.node.do("patches-status")["fine"] is False
+    kernels.act("revert", bundle)
+    assert toy.node.do("status")["drift"] == []
+
+
+def test_a_venv_that_is_gone_keeps_nobody_from_leaving_it(toy: Toy) -> None:
+    left = toy.engine
+    other = Path(shutil.copytree(left, toy.project / "other", symlinks=True))
+    toy.apply("mma", in_place=True)
+    toy.engine = other
+    answer = toy.install("diffed")
+    shutil.rmtree(left)
+    toy.node.do("switch", digest=answer["digest"])
+    assert toy.node.do("wait", limit_s=15, confirm=True)["state"] == "ready"
+    assert toy.says() == "decode: diffed"
 
 
 def test_a_start_that_fails_after_a_patch_takes_the_patch_back(toy: Toy) -> None:

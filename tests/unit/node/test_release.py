@@ -84,6 +84,46 @@ def test_a_file_that_is_not_what_the_manifest_says_is_refused(node: Node) -> Non
     assert node.ask("install", bundles.archive(node.folder / "one"))["error"]["word"] == "broken-upload"
 
 
+@pytest.mark.parametrize("deployment", ["flash", "pearl"])
+def test_what_a_release_on_the_node_has_need_not_be_sent(node: Node, deployment: str) -> None:
+    first = bundles.bundle(node.folder / "one", name=deployment, port=node.port)
+    node.do("install", bundles.archive(node.folder / "one"), name=deployment)
+    second = bundles.bundle(node.folder / "two", port=node.port, words=("--flag", "two"))
+    digests = {entry["path"]: entry["sha256"] for entry in second["files"]}
+    assert node.do("held-here", manifest=second)["held"] == [digests["nccl.env"]]
+    node.do("install", bundles.archive(node.folder / "two", without="nccl.env"))
+    there = node.root / "flash/releases" / second["digest"] / "nccl.env"
+    assert there.read_text() == (node.folder / "two/nccl.env").read_text()
+    assert there.stat().st_ino != (node.root / deployment / "releases" / first["digest"] / "nccl.env").stat().st_ino
+
+
+@pytest.mark.parametrize("harm", ["edited", "gone"])
+def test_what_no_release_has_whole_must_be_sent(node: Node, harm: str) -> None:
+    victim = node.here / "releases" / node.install() / "nccl.env"
+    victim.unlink()
+    if harm == "edited":
+        victim.write_text("export COLOR=blue\n")
+    second = bundles.bundle(node.folder / "two", port=node.port, words=("--flag", "two"))
+    assert node.do("held-here", manifest=second)["held"] == []
+    refused = node.ask("install", bundles.archive(node.folder / "two", without="nccl.env"))
+    assert refused["error"]["word"] == "broken-upload"
+    assert "nccl.env was not sent" in refused["error"]["message"]
+    assert not (node.here / "releases" / second["digest"]).exists()
+
+
+def test_a_repair_takes_what_is_not_sent_from_the_release_itself(node: Node) -> None:
+    digest = node.install()
+    (node.here / "releases" / digest / "serve.sh").unlink()
+    assert node.do("install", bundles.archive(node.folder / "one", without="nccl.env"))["repaired"] == ["serve.sh"]
+
+
+def test_an_archive_with_more_than_its_manifest_lists_is_refused(node: Node) -> None:
+    bundles.bundle(node.folder / "one", port=node.port)
+    (node.folder / "one/more.sh").write_text("true\n")
+    refused = node.ask("install", bundles.archive(node.folder / "one"))
+    assert refused["error"]["message"] == "the archive holds files that its manifest does not list"
+
+
 def test_somebody_elses_file_is_left_alone_unless_taken_over(node: Node, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs.conf"
     theirs.write_text("mine = yes\n")

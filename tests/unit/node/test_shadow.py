@@ -167,14 +167,21 @@ def test_two_releases_with_different_patches_never_meet(engine: Path, tmp_path: 
     ).stdout == "decode: stock\n"  # fmt: skip
 
 
-def test_a_wheel_takes_the_place_of_a_distribution_and_its_metadata(engine: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "patches/built"
+def a_wheel(project: Path, fits: str, version: str, sources: dict[str, str], name: str) -> None:
+    """A patch folder `built` that brings a wheel."""
+    folder = project / "patches/built"
     folder.mkdir(parents=True)
-    built = toys.wheel(folder, "0.5.23+sm120", {**toys.SOURCES, "sglang/attention.py": toys.PATCHED})
+    built = toys.wheel(folder, version, sources, name)
+    digest = hashlib.sha256(built.read_bytes()).hexdigest()
     (folder / "patch.yaml").write_text(
-        f"name: built\nsummary: a build\nkind: wheel\nfits: {{package: sglang, versions: '==0.5.23'}}\n"
-        f"wheel: {{file: {built.name}, sha256: {hashlib.sha256(built.read_bytes()).hexdigest()}}}\ntoggle: {{name: TOY_MMA}}\n"
+        f"name: built\nsummary: a build\nkind: wheel\nfits: {{package: {name}, {fits}}}\n"
+        f"wheel: {{file: {built.name}, sha256: {digest}}}\ntoggle: {{name: TOY_MMA}}\n"
     )
+
+
+def test_a_wheel_takes_the_place_of_a_distribution_and_its_metadata(engine: Path, tmp_path: Path) -> None:
+    sources = {**toys.SOURCES, "sglang/attention.py": toys.PATCHED}
+    a_wheel(tmp_path, "versions: '==0.5.23'", "0.5.23+sm120", sources, "sglang")
     bundle, _ = toys.bundle(tmp_path, engine, "built")
     kernels.act("install", bundle)
     assert toys.serve(bundle).stdout == "decode: patched 1\n"
@@ -184,6 +191,52 @@ def test_a_wheel_takes_the_place_of_a_distribution_and_its_metadata(engine: Path
         [engine / "bin/python", "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "0.5.23+sm120\n"
+    assert kernels.act("verify", bundle)["fine"]
+
+
+def test_a_wheel_for_other_files_than_are_installed_is_refused(engine: Path, tmp_path: Path) -> None:
+    a_wheel(tmp_path, f"files: {{attention.py: {'a' * 64}}}", "0.5.23+sm120", toys.SOURCES, "sglang")
+    toys.refused(toys.bundle(tmp_path, engine, "built")[0], "attention.py has SHA-256", "the patch was made for aaaa")
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("import os\n\nON = os.environ.get('TOY_MMA')\n", True),
+        ("class Envs:\n    TOY_MMA = 0\n", True),
+        ("from os import environ as envs\n\nON = lambda: envs.TOY_MMA\n", True),
+        ("# TOY_MMA is for later\n", False),
+        ("ON = 'TOY_MMA_2'\n", False),
+    ],
+)
+def test_a_reader_of_a_toggle_is_code_that_names_it(engine: Path, tmp_path: Path, text: str, reads: bool) -> None:
+    toys.overlay(tmp_path, text=text + "\n\ndef decode():\n    return 'another'\n")
+    bundle, _ = toys.bundle(tmp_path, engine, "mma")
+    kernels.act("install", bundle)
+    assert kernels.act("verify", bundle)["imports"][0]["reader"] is reads
+
+
+@pytest.mark.parametrize("reader", [None, "kernel.so"])
+def test_a_toggle_of_a_wheel_is_read_by_any_of_its_files(engine: Path, tmp_path: Path, reader: str | None) -> None:
+    more = {f"sglang/{reader}": "\0getenv\0TOY_MMA\0"} if reader else {}
+    sources = {**toys.SOURCES, "sglang/attention.py": "def decode():\n    return 'another'\n", **more}
+    a_wheel(tmp_path, "versions: '==0.5.23'", "0.5.23+sm120", sources, "sglang")
+    bundle, _ = toys.bundle(tmp_path, engine, "built")
+    kernels.act("install", bundle)
+    assert kernels.act("verify", bundle)["imports"][0]["reader"] is bool(reader)
+
+
+def test_a_wheel_may_bring_a_package_that_the_venv_lacks(engine: Path, tmp_path: Path) -> None:
+    a_wheel(tmp_path, "versions: '>=1'", "1.0", {"fast_mla/__init__.py": toys.PATCHED}, "fast_mla")
+    toys.overlay(tmp_path, text="import os\n\nfrom fast_mla import decode\n\nos.environ['TOY_MMA']\n")
+    bundle, _ = toys.bundle(tmp_path, engine, "mma", "built")
+    before = toys.fingerprint(engine)
+    kernels.act("install", bundle)
+    assert toys.serve(bundle).stdout == "decode: patched 1\n"
+    assert kernels.act("verify", bundle)["fine"]
+    assert not kernels.act("install", bundle)["changed"]
+    kernels.act("revert", bundle)
+    assert toys.fingerprint(engine) == before
 
 
 def test_a_tuning_table_is_put_where_the_engine_looks(engine: Path, tmp_path: Path) -> None:
@@ -290,7 +343,7 @@ def test_what_became_of_the_venv_since_is_told(bundle: Path, engine: Path, tmp_p
     # As an editor writes: a new file in the place of the old one.
     (package / "new").write_text("edited\n")
     (package / "new").replace(package / "__init__.py")
-    assert state() == ("changed", "sglang/__init__.py edited in the venv since")
+    assert state() == ("changed", "sglang/__init__.py edited since")
     shutil.rmtree(package)
     shutil.rmtree(toys.site(engine) / "sglang-0.5.23.dist-info")
     assert state()[0] == "gone"
@@ -298,6 +351,30 @@ def test_what_became_of_the_venv_since_is_told(bundle: Path, engine: Path, tmp_p
         archive.extractall(toys.site(engine))
     assert state() == ("upgraded", "the venv has sglang 0.5.24 since, the release runs 0.5.23")
     assert toys.serve(bundle).stdout == "decode: patched 1\n"
+
+
+def test_what_became_of_the_sources_of_an_editable_install_is_told(engine: Path, tmp_path: Path) -> None:
+    fork = tmp_path / "fork/sglang"
+    fork.parent.mkdir()
+    (toys.site(engine) / "sglang").rename(fork)
+    (toys.site(engine) / "fork.pth").write_text(f"{fork.parent}\n")
+    info = toys.site(engine) / "sglang-0.5.23.dist-info"
+    (info / "direct_url.json").write_text('{"dir_info": {"editable": true}}')
+    (info / "RECORD").write_text("")
+    toys.overlay(tmp_path)
+    bundle, _ = toys.bundle(tmp_path, engine, "mma")
+    kernels.act("install", bundle)
+
+    def told() -> str:
+        return str(kernels.act("status", bundle)["packages"][0]["told"])
+
+    assert told() == ""
+    os.utime(fork / "__init__.py")
+    assert told() == "written anew with the same content"
+    (fork / "new.py").write_text("")
+    (fork / "attention.py").unlink()
+    (fork / "attention.py").write_text("def decode():\n    return 'edited'\n")
+    assert told() == "sglang/attention.py, sglang/new.py edited since"
 
 
 def test_files_that_were_touched_in_the_copy_are_told_and_mended(bundle: Path) -> None:

@@ -1,13 +1,18 @@
-"""Lets SGLang import where there is no triton and no torchvision: whatever is asked of them is there, and does nothing."""
+"""Lets SGLang import where there is no triton and no torchvision: whatever is asked of them is there, and does nothing.
+
+`STAND_INS` names more of such packages, with commas: 0.5.13 asks for sgl_kernel on a CPU too.
+"""
 
 import abc
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
 from typing import Any
 
 ABSENT = {"triton": "3.6.0", "torchvision": "0.0.0"}
+ABSENT |= dict.fromkeys(filter(None, os.environ.get("STAND_INS", "").split(",")), "99.0.0")
 
 
 class _Inert(abc.ABCMeta):
