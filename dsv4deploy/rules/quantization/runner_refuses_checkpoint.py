@@ -8,7 +8,6 @@ from dsv4deploy.model.rule import Ask
 JUDGED: Final = {"fp8", "compressed-tensors", "awq", "gptq", "w4afp8", "mxfp4"}
 TAKEN: Final[dict[str, set[str]]] = {
     "flashinfer_cutlass": set(),
-    "flashinfer_cutedsl": set(),
     "flashinfer_trtllm": {"fp8", "compressed-tensors"},
     "flashinfer_trtllm_routed": {"fp8"},
 }
