@@ -32,8 +32,10 @@ class Resolver:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
-    def ask(self, words: list[str], sm: int, kind: str, model: dict[str, str], names: list[str]) -> dict[str, Any]:
-        """`values` of these names, or `refused` and how."""
+    def ask(
+        self, words: list[str], sm: int, kind: str, model: dict[str, str], names: list[str], *, check: bool = False
+    ) -> dict[str, Any]:
+        """`values` of these names, or `refused` and how; `check` asks its last look at what it resolved as well."""
         question = {
             "words": words,
             "sm": sm,
@@ -42,6 +44,7 @@ class Resolver:
             "quant_method": model.get("quant_method"),
             "hybrid": model.get("moe_quant_algo") == "NVFP4",
             "names": names,
+            "check": check,
         }
         assert self.process.stdin
         assert self.process.stdout

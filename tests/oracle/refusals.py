@@ -1,6 +1,7 @@
 """Launches put together by chance, and what of them our catalogue calls an error."""
 
 import random
+from functools import cache
 from typing import NamedTuple
 
 import house
@@ -9,6 +10,7 @@ from real_resolver import CARDS, MEMORY_MIB, RELEASES, knows
 from dsv4deploy.flow import Asked, looked_at_script
 from dsv4deploy.model.diagnostic import Level
 from dsv4deploy.model.facts import Facts
+from dsv4deploy.model.rule import Severity
 
 MODELS: tuple[tuple[str, dict[str, str]], ...] = (
     ("llama", {}),
@@ -87,6 +89,16 @@ def launches(count: int, seed: int) -> list[Launch]:
         if knows(version, kind):
             found.append(Launch(version, sm, kind, model, " ".join(chance.choice(options) for options in subjects)))
     return found
+
+
+@cache
+def of_the_resolver() -> frozenset[str]:
+    """The rules that say that a release's resolver, executed, refuses."""
+    return frozenset(
+        rule.id
+        for rule in house.knowledge().rules
+        if rule.severity is Severity.REFUSED and any("resolver executed" in source.ref for source in rule.evidence)
+    )
 
 
 def errors(version: str, sm: int, kind: str, model: dict[str, str], line: str) -> list[str]:

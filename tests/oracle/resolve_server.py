@@ -143,9 +143,13 @@ def resolved(server_args: Any, asked: dict[str, Any]) -> dict[str, Any]:
     server_args.add_cli_args(parser)
     args = server_args.from_cli_args(parser.parse_args(["--model-path", "/m", *asked["words"]]))
     if not hasattr(args, "resolve_once"):
+        if asked["check"]:
+            args.check_server_args()
         return {name: value(getattr(args, name, None)) for name in asked["names"]}
     args._model_config = model  # noqa: SLF001 (where the resolver keeps it)
     args.resolve_once()
+    if asked["check"]:
+        args.check_server_args()
     result = importlib.import_module("sglang.srt.arg_groups.overrides").resolution_result
     found = {}
     for name in asked["names"]:
