@@ -243,8 +243,8 @@ def test_a_server_is_not_started_on_what_another_one_of_ours_uses(node: Node) ->
     node.do("install", bundles.archive(node.folder / "other"), name="pearl")
     node.do("switch", name="pearl", digest=other["digest"])
     assert node.do("wait", name="pearl", limit_s=10, confirm=True)["state"] == "ready"
-    for verb, more in (("start", {}), ("restart", {}), ("rollback", {"digest": first}), ("switch", {"digest": second})):
-        refused = node.ask(verb, **more)["error"]
+    for verb, digest in (("start", None), ("restart", None), ("rollback", first), ("switch", second)):
+        refused = node.ask(verb, digest=digest)["error"]
         assert (refused["word"], refused["remedy"]) == ("neighbours", "dsv4deploy stop --name pearl, or choose others")
     assert node.do("status", name="pearl")["running"]
     node.do("stop", name="pearl")
