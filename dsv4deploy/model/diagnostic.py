@@ -95,6 +95,8 @@ class Refused(Exception):  # noqa: N818 (the user's text is refused; it is no er
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic], sources: Mapping[str, tuple[str, ...]]) -> None:
-        self.diagnostics = in_reading_order(diagnostics)
+        from dsv4deploy.model.error_class import reasoned  # noqa: PLC0415 (it knows what a diagnostic is)
+
+        self.diagnostics = in_reading_order(map(reasoned, diagnostics))
         super().__init__("; ".join(diagnostic.message for diagnostic in self.diagnostics))
         self.sources = sources

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dsv4deploy.node import checksums, facts, gpus, kernels, model_folder, pins, procs, release
+from dsv4deploy.node import checksums, facts, gpus, kernels, model_folder, neighbours, pins, procs, release
 from dsv4deploy.node.files import digest
-from dsv4deploy.node.place import Place, account, places
+from dsv4deploy.node.place import Place, account
 from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.switch import strangers, told
 from dsv4deploy.node.trouble import Trouble
@@ -129,34 +129,12 @@ def _strangers(place: Place, cards: list[dict[str, Any]]) -> list[dict[str, str]
 
 
 def _neighbours(place: Place, manifest: dict[str, Any], *, running: bool) -> list[dict[str, str]]:
-    """Our other deployments here that take a card or a port of this one, those that run or those that do not."""
-    found = []
-    for other in places(place.folder.parent):
-        theirs = _manifest_of(other, running=running) if other.name != place.name else None
-        if theirs is None:
-            continue
-        for what, own, taken in (
-            ("card", manifest.get("devices"), theirs.get("devices")),
-            ("port", manifest["endpoint"].get("ports"), theirs["endpoint"].get("ports")),
-        ):
-            both = sorted(set(own or ()) & set(taken or ()))
-            if both:
-                state = "which runs here" if running else "which is deployed here and does not run now"
-                remedy = f"dsv4deploy stop --name {other.name}, or choose others"
-                told = f"{what} {both[0]} belongs to {other.name} too, {state}"
-                found += [{**one, "other": other.name} for one in _problem("neighbours", told, remedy)]
-    return found
-
-
-def _manifest_of(other: Place, *, running: bool) -> dict[str, Any] | None:
-    """The manifest of another deployment, if it runs (or does not) and this user may know."""
-    try:
-        service = current_service(other)
-        if service is None or (service.running() is not None) is not running:
-            return None
-        return other.manifest(str(other.current()))
-    except Trouble:
-        return None
+    found = neighbours.neighbours(place, manifest, running=running)
+    return [
+        {**problem, "other": one["other"]}
+        for one in found
+        for problem in _problem("neighbours", one["told"], one["remedy"])
+    ]
 
 
 def _running_neighbours(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any
 
-from dsv4deploy.node import files, gpus, kernels, procs, release, sourced
+from dsv4deploy.node import files, gpus, kernels, neighbours, procs, release, sourced
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.supervisor import Service, current_service, service_of
 from dsv4deploy.node.systemd import Systemd
@@ -30,7 +30,8 @@ def switch(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     asked for. `expect` is the release that the caller believes to be current.
 
     Raises:
-        Trouble: the node moved meanwhile, a file is not ours, the old process does not go, a port is taken.
+        Trouble: the node moved meanwhile, a file is not ours, the old process does not go, a port is taken, or another
+            deployment of ours runs on its cards.
     """
     digest = str(document["digest"])
     settle(place)
@@ -42,6 +43,7 @@ def switch(place: Place, document: dict[str, Any]) -> dict[str, Any]:
         return {"changed": False, "judging": True, "from": pending["from"], "to": digest}
     if not pending and current == digest and _confirmed(place, digest):
         return _again(place, manifest, restart=bool(document.get("restart")))
+    neighbours.refuse(place, manifest)
     for port, pid in strangers(place, manifest).items():
         raise Trouble("port-taken", f"port {port} is taken by {told(pid)}", "stop it, or choose another server.port")
     return _trial(place, manifest, document)
@@ -213,6 +215,8 @@ def stop(place: Place, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def restart(place: Place, document: dict[str, Any]) -> dict[str, Any]:
+    digest, _ = _settled(place)
+    neighbours.refuse(place, place.manifest(digest))
     stop(place, document)
     start(place, document)
     return {"changed": True}
@@ -246,6 +250,7 @@ def _settled(place: Place) -> tuple[str, Service]:
 
 
 def _cold_start(place: Place, manifest: dict[str, Any], service: Service) -> None:
+    neighbours.refuse(place, manifest)
     service.stop(manifest)
     kernels.settle(place.release(manifest["digest"]), manifest)
     _free(manifest)

@@ -26,7 +26,7 @@ def extracted(path: Path, version: str | None = None) -> tuple[Catalogue, tuple[
     from dsv4deploy.rim.engine_source import read_engine  # noqa: PLC0415 (as above)
     from dsv4deploy.source.extract_flags import extract_flags  # noqa: PLC0415 (as above)
     from dsv4deploy.source.extract_variables import extract_variables  # noqa: PLC0415 (as above)
-    from dsv4deploy.source.static import UnresolvedError  # noqa: PLC0415 (as above)
+    from dsv4deploy.source.named import UnresolvedError  # noqa: PLC0415 (as above)
 
     source = read_engine(path)
     called = version or source.version

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from dsv4deploy.model.flag import ABSENT, Action, Flag, Nargs, Type
-from dsv4deploy.source.static import Evaluator, Member, Module, Outside, Package, Symbol, UnresolvedError, Value
+from dsv4deploy.source.named import Member, Module, Outside, Symbol, UnresolvedError, Value
+from dsv4deploy.source.static import Evaluator, Package
 
 SERVER_ARGS = "sglang.srt.server_args"
 FIELDS = "sglang/srt/arg_groups/fields/"

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dsv4deploy.model.flag import EnvVar
-from dsv4deploy.source.static import Evaluator, Member, Module, Outside, Package, UnresolvedError, Value
+from dsv4deploy.source.named import Member, Module, Outside, UnresolvedError, Value
+from dsv4deploy.source.static import Evaluator, Package
 
 REGISTRY = "sglang.srt.environ"
 # Names that are set or read by tests, benchmarks and the image-generation server say nothing about a language model.

@@ -8,7 +8,7 @@ from house import Written, knowledge, looked
 
 import dsv4deploy
 from dsv4deploy.flow import Asked, looked_at_script, merged_profile
-from dsv4deploy.model.diagnostic import Refused
+from dsv4deploy.model.diagnostic import Diagnostic, Refused
 from dsv4deploy.model.error_class import ERROR_CLASSES, ErrorClass
 from dsv4deploy.model.launch_error_class import BASE, LAUNCH_CLASSES, SCRIPT_CLASSES
 from dsv4deploy.model.profile import Profile
@@ -28,11 +28,11 @@ class Texts:
 
     def read(self, path: str) -> bytes:
         if path not in self.files:
-            raise Trouble(f"there is no file {path}")
+            raise Trouble(f"there is no file {path}", "name one that is there")
         return self.files[path]
 
 
-def found(profile: str, words: tuple[str, ...]) -> set[str]:
+def refused(profile: str, words: tuple[str, ...]) -> tuple[Diagnostic, ...]:
     typed = {
         "--set": [],
         "--variant": [],
@@ -40,9 +40,21 @@ def found(profile: str, words: tuple[str, ...]) -> set[str]:
     }
     try:
         validate(merged_profile(Texts(profile), "profile.yaml", typed["--variant"], typed["--set"]), Profile)
-    except Refused as refused:
-        return {one.rule for one in refused.diagnostics}
-    return set()
+    except Refused as trouble:
+        return trouble.diagnostics
+    return ()
+
+
+def found(profile: str, words: tuple[str, ...]) -> set[str]:
+    return {one.rule for one in refused(profile, words)}
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.slug)
+def test_a_mistake_says_why_it_matters_how_we_know_and_what_to_do(one: ErrorClass) -> None:
+    for told in refused(one.wrong, one.words):
+        assert told.effect == ERROR_CLASSES[told.rule].effect
+        assert told.evidence[0].startswith("enforced: ")
+        assert told.remedy
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.slug)

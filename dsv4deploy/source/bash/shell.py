@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dsv4deploy.model.imported import Piece, Sure, Word
+from dsv4deploy.model.imported import Piece, Sure
 from dsv4deploy.model.place import Place
-from dsv4deploy.source import starting
 from dsv4deploy.source.account import Account
 from dsv4deploy.source.bash.assigning import assign, declare, end_of, unset
 from dsv4deploy.source.bash.bits import Bits, Source, weaker, word
@@ -21,9 +20,10 @@ from dsv4deploy.source.bash.conditions import (
     is_test,
     only_stops,
 )
-from dsv4deploy.source.bash.entering import Given, enter, spoken
+from dsv4deploy.source.bash.entering import Given
 from dsv4deploy.source.bash.parameters import Variable
-from dsv4deploy.source.bash.state import Around, Here, Read, State, as_word, from_caller, longer, unsure
+from dsv4deploy.source.bash.programs import start
+from dsv4deploy.source.bash.state import Around, Here, Read, State, longer, unsure
 from dsv4deploy.source.bash.tree import names_asked, tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
@@ -366,41 +366,7 @@ class Shell:
             else:
                 self.account.leave(self.source, *whole, f"what `{name}` reads or changes here is not known")
         else:
-            self._start(given, whole)
-
-    def _start(self, given: list[Given], whole: tuple[int, int]) -> None:
-        peeled = starting.peeled(tuple(one.word for one in given))
-        outer = self.starter or Here(self.source.place(*whole))
-        here = replace(
-            outer,
-            place=self.source.place(*whole),
-            prefixes=(*outer.prefixes, *peeled.prefixes),
-            environment=self._environment(peeled),
-        )
-        before, self.state = self.state, self.state.copy()
-        self.state.removed += peeled.removed
-        if peeled.elsewhere:
-            here, self.state = replace(here, environment=peeled.environment), State()
-        step = spoken if peeled.speaks and peeled.rest else enter
-        entered = step(self, given[len(given) - len(peeled.rest) :], here)
-        self.state = before
-        if not entered:
-            return self.account.leave(self.source, *whole, _unknown(given[0].word))
-        self.account.piece(self.source, *whole, "start")
-        if any(prefix.name == "exec" for prefix in peeled.prefixes) and not self.around.background:
-            self.state.over = f"it is not reached: line {here.place.line} replaces the script by what it starts"
-        return None
-
-    def _environment(self, peeled: starting.Peeled) -> dict[str, Word]:
-        """What a program gets here, without what the caller of the script has set."""
-        own = self.state.exported() if "*" not in peeled.removed else {}
-        self.account.reached |= own.keys()
-        place = self.source.place(0, 0)
-        # What the user says of the caller to fill in the script's own words is no variable for the engine.
-        filled_in = {name for name, found in own.items() if from_caller(found) and name in self.account.asked}
-        out = {*peeled.removed, *filled_in}
-        kept = {name: as_word(found, place) for name, found in own.items() if name not in out}
-        return kept | dict(peeled.environment)
+            start(self, given, whole)
 
     # Small words.
 
@@ -422,9 +388,3 @@ class Shell:
 
     def leave(self, node: "Node", reason: str) -> None:
         self.account.leave(self.source, node.start_byte, node.end_byte, reason)
-
-
-def _unknown(name: Word) -> str:
-    if name.text.startswith("-"):
-        return "bash runs this as a command of its own: a comment or a missing `\\` above ended the command"
-    return f"what `{name.text}` does to the launch is not known"

@@ -233,3 +233,19 @@ def test_the_server_has_the_limits_and_the_log_file_that_its_release_asks_for(no
     assert re.search(r"^Max open files +300 +300 ", limits, re.MULTILINE), limits
     assert "ready to roll" in log.read_text()
     assert "ready to roll" in "\n".join(node.do("logs")["lines"])
+
+
+def test_a_server_is_not_started_on_what_another_one_of_ours_uses(node: Node) -> None:
+    first = node.apply("one")
+    second = node.install("two")
+    node.do("stop")
+    other = bundles.bundle(node.folder / "other", name="pearl", port=node.port)
+    node.do("install", bundles.archive(node.folder / "other"), name="pearl")
+    node.do("switch", name="pearl", digest=other["digest"])
+    assert node.do("wait", name="pearl", limit_s=10, confirm=True)["state"] == "ready"
+    for verb, digest in (("start", None), ("restart", None), ("rollback", first), ("switch", second)):
+        refused = node.ask(verb, digest=digest)["error"]
+        assert (refused["word"], refused["remedy"]) == ("neighbours", "dsv4deploy stop --name pearl, or choose others")
+    assert node.do("status", name="pearl")["running"]
+    node.do("stop", name="pearl")
+    assert node.do("start")["changed"] is True

@@ -6,7 +6,7 @@ import pytest
 
 from dsv4deploy.model.flag import ABSENT, Flag
 from dsv4deploy.source.extract_flags import extract_flags
-from dsv4deploy.source.static import UnresolvedError
+from dsv4deploy.source.named import UnresolvedError
 
 CALLS = """
     import argparse, dataclasses, json

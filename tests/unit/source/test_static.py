@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from dsv4deploy.source.static import Evaluator, Member, Outside, Package, UnresolvedError
+from dsv4deploy.source.named import Member, Outside, UnresolvedError
+from dsv4deploy.source.static import Evaluator, Package
 
 TEXTS = {
     "pack/__init__.py": "",
