@@ -278,7 +278,7 @@ def _kept(search: Search, culprit: Culprit, wanted: str) -> list[str]:
         return []
     says = f"{' with '.join(culprit.settings)} ends in {last.outcome}"
     saw = f"the smallest of {len(search.whole)} differing settings that fails, by bisection"
-    told = drafting.marked(project, looked, _service(search), last)
+    told = drafting.marked(project, looked, trials.answer(project, last), _service(search), last)
     return [*told, *drafting.drafted(project, looked, Shown(search.name, culprit.settings, says, "", saw), last)]
 
 

@@ -1,5 +1,6 @@
 """Reads an experiment file, and looks at every arm of it; whatever is wrong is told in its place and all at once."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,13 @@ class Written:
     @property
     def profile(self) -> str:
         """The base profile, as a path from here."""
-        return str(Path(self.document.file).parent / self.experiment.profile)
+        return os.path.normpath(Path(self.document.file).parent / self.experiment.profile)
+
+    @property
+    def project(self) -> Path:
+        """Where trials, verdict and draft go: the folder of the profile for what lies in it, else that of the file."""
+        folder, home = Path(self.document.file).parent, Path(self.profile).parent
+        return home if folder.resolve().is_relative_to(home.resolve()) else folder
 
 
 def read(path: Path, repeats: int = 0) -> Written:
