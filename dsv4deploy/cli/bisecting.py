@@ -209,7 +209,8 @@ def _opening(search: Search) -> None:
     told = search.survey.told if len(search.survey.nodes) == 1 else (f"on {search.node.name}",)
     search.say("".join(f"{line}\n" for line in told))
     for mix in (Mix(), search.whole):
-        search.startable(mix)
+        if why := launching.unanswerable(search.startable(mix), search.asked.goal):
+            raise Trouble(why, f"write it in {search.asked.good}, or leave the check out", Exit.USAGE)
 
 
 def _service(search: Search) -> str:

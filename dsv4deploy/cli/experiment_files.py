@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dsv4deploy.cli import launching
 from dsv4deploy.cli.arms import Over, looked_with
+from dsv4deploy.cli.launching import Goal
 from dsv4deploy.flow import Knowledge, Looked, merged_profile
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 from dsv4deploy.model.document import Document, Merged, Overlay
@@ -88,6 +90,9 @@ def arms_of(
             found += refused.diagnostics
             sources |= refused.sources
             continue
+        if why := launching.unanswerable(looked[name], Goal(checks=tuple(experiment.checks))):
+            place, remedy = merged.place(("checks",)), "write it in the profile, or leave the check out"
+            found.append(Diagnostic("experiment", Level.ERROR, f"arm {name}: {why}", place=place, remedy=remedy))
         found += looked[name].misread  # what the engine does not even read is no variable of an arm
         sources |= looked[name].sources
     if found:

@@ -104,6 +104,22 @@ def test_an_argument_that_the_engine_does_not_read_is_no_variable_of_an_arm(proj
     assert (code, "error[unknown-flag]" in out, "--> small.yaml:4:" in out) == (1, True, True), out
 
 
+def test_a_capacity_that_nobody_states_cannot_be_checked_and_one_that_is_stated_is(project: Path) -> None:
+    arms, decide = "{a: {reach: null}}", "{when: {a: check-failed}, verdict: v}"
+    small(project, arms, decide, "checks: [capacity]")
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert (code, "arm a: the check capacity needs health.longest_prompt" in out) == (1, True), out
+    assert not (project / ".dsv4deploy").exists()
+    small(
+        project,
+        arms.replace("reach: null", "changes: {args.context-length: 4096, health.longest_prompt: 5000}"),
+        decide,
+        "checks: [capacity]",
+    )
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert (code, "verdict: decided: v" in out) == (0, True), out
+
+
 def test_nobody_else_starts_where_an_arm_runs(project: Path) -> None:
     one = small(project, "{a: {changes: {env.DSV4_REHEARSAL_FAIL: slow-load}}}", "{when: {a: failed}, verdict: v}")
     (project / "other.yaml").write_text(one.read_text().replace("name: small", "name: other"))
