@@ -189,7 +189,7 @@ def run(asked: Asked, *, as_json: bool) -> int:
     try:
         _opening(search)
         with launching.interruptible(), launching.aside(search.node, _service(search), asked.project, leave=False):
-            launching.swept(search.node, search.survey.on_trial.get(search.node.name, ()), [search.name])
+            launching.swept(search.node, search.survey.left(search.node.name, [search.name]))
             wanted = _controls(search)
             culprit, seen = _searched(search, wanted)
     except Refused as refused:

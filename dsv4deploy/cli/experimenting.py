@@ -129,8 +129,10 @@ def _course(asked: Asked) -> Course:
     arms_of(written, knowledge)  # what is wrong is told before anything is asked of a node
     plain = arms.looked_with(knowledge, written.profile, Over())
     ground = arms.ground(asked.where, written.project)
-    sets = ground.over(plain)
-    survey = ground.survey(plain)
+    sets, port = ground.over(plain), written.experiment.port
+    # On the port of the arms, so that it is seen what is in their way.
+    moved = arms.looked_with(knowledge, written.profile, Over(sets=[f"server.port={port}"])) if port else plain
+    survey = ground.survey(moved)
     looked = arms_of(written, knowledge, sets, survey.facts)
     return Course(written, survey, looked, plain.profile.name)
 
@@ -146,7 +148,7 @@ def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> Judgement
             for node in course.survey.nodes:
                 leave = experiment.running == "leave"
                 own = [one.profile.name for one in course.looked.values()]
-                launching.swept(node, course.survey.on_trial.get(node.name, ()), own)
+                launching.swept(node, course.survey.left(node.name, own))
                 stack.enter_context(launching.aside(node, course.base, course.project, leave=leave))
             side_by_side.launched(course.survey.nodes, _hands(course, found, say))
     return stage.judged(experiment, keys, found.trials)

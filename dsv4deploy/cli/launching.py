@@ -216,9 +216,10 @@ def _no_mark(why: str, lines: list[str]) -> Answer:
     return {"state": CHECK_FAILED, "class": None, "stage": "serve", "root": why, "why": why, "lines": lines}
 
 
-def swept(node: Node, left: Iterable[str], own: Iterable[str]) -> None:
-    """End those starts of ours that somebody who was killed has left on trial: they hold our port and our cards."""
-    for name in set(left) & set(own):
+def swept(node: Node, left: Iterable[str]) -> None:
+    """End starts that somebody who was killed has left on trial: they hold our port and our cards."""
+    for name in sorted(left):
+        sys.stderr.write(f"{node.name}: {name} is ended: whoever started it is gone\n")
         node.ask("restore", name, why="whoever started it is gone")
 
 
