@@ -15,7 +15,7 @@ from dsv4deploy.cli import fleet
 from dsv4deploy.cli.remembering import Memory
 from dsv4deploy.cli.showing import short, shown
 from dsv4deploy.model.event import Event
-from dsv4deploy.model.plan import Plan, Step
+from dsv4deploy.model.plan import Action, Plan, Step
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible
 from dsv4deploy.rim.record import Record
@@ -120,8 +120,8 @@ def _remembered(
 
 
 def _undo(options: ansible.Options, steps: Sequence[Step]) -> str:
-    """The command that goes back; empty where nothing ran before."""
-    if not any(step.current for step in steps):
+    """The command that goes back; empty where nothing ran before, or runs on."""
+    if not any(step.current and step.action is not Action.IN_PLACE for step in steps):
         return ""
     names = {step.name for step in steps}
     words = [word for one in options.inventories for word in ("-i", one)]

@@ -5,7 +5,7 @@ import os
 import pwd
 import socket
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -50,13 +50,19 @@ class Where:
 class Survey:
     """The nodes on which starts are made, what they say of themselves, and what there is to tell about the choice.
 
-    `on_trial` are deployments by node that somebody who was killed has left on trial.
+    `on_trial` are deployments by node that somebody who was killed has left on trial, `in_the_way` what holds cards or
+    ports that a start needs.
     """
 
     nodes: tuple[Node, ...]
     facts: Facts = field(default_factory=Facts)
     told: tuple[str, ...] = ()
     on_trial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    in_the_way: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def left(self, node: str, own: Iterable[str]) -> set[str]:
+        """What was left on trial on a node and must end before anything starts there: our `own`, and what is in the way."""
+        return set(self.on_trial.get(node, ())) & {*own, *self.in_the_way.get(node, ())}
 
 
 class Ground(Protocol):
@@ -171,7 +177,7 @@ class Inventory:
         told = found.told if len(nodes) > 1 else (f"on {nodes[0].name}",)
         holder = fleet.holder(uuid.uuid4().hex, gone)
         taken = tuple(replace(node, holder=holder) for node in nodes if node.name in found.nodes)
-        return Survey(taken, facts[found.nodes[0]], told, _on_trial(seen))
+        return Survey(taken, facts[found.nodes[0]], told, _on_trial(seen), _in_the_way(seen, name))
 
 
 def _on_trial(seen: Mapping[str, Observation | str]) -> dict[str, tuple[str, ...]]:
@@ -179,6 +185,14 @@ def _on_trial(seen: Mapping[str, Observation | str]) -> dict[str, tuple[str, ...
         node: tuple(name for name, one in found.deployments.items() if one.pending)
         for node, found in seen.items()
         if isinstance(found, Observation)
+    }
+
+
+def _in_the_way(seen: Mapping[str, Observation | str], name: str) -> dict[str, frozenset[str]]:
+    return {
+        node: frozenset(one.other for one in found.wanted[name].problems)
+        for node, found in seen.items()
+        if isinstance(found, Observation) and name in found.wanted
     }
 
 

@@ -16,7 +16,7 @@ from dsv4deploy.cli.launching import Goal, Node
 from dsv4deploy.flow import Knowledge, Looked, merged_profile
 from dsv4deploy.model.campaign import Conclusion
 from dsv4deploy.model.diagnostic import Refused
-from dsv4deploy.model.experiment import ENDS, INFRASTRUCTURAL, READY, Kind, Trial
+from dsv4deploy.model.experiment import ENDS, INFRASTRUCTURAL, PROGRESSING, READY, Kind, Trial
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import trials
 from dsv4deploy.rim.texts import Files
@@ -27,6 +27,8 @@ from dsv4deploy.stages.trial import Start, surroundings, trial_of
 
 _MINUTE_S = 60
 _TRIES = 3
+_LATE = "late is not failed: give it more time with --deadline"
+_AT_TIMES = "if it fails at times only, say how often it does not: --missed 0.2; to launch it anew: --again"
 # How likely it is before any launch that a side is what the command line says of it.
 _TRUSTED = 0.9
 Say = Callable[[str], object]
@@ -187,7 +189,7 @@ def run(asked: Asked, *, as_json: bool) -> int:
     try:
         _opening(search)
         with launching.interruptible(), launching.aside(search.node, _service(search), asked.project, leave=False):
-            launching.swept(search.node, search.survey.on_trial.get(search.node.name, ()), [search.name])
+            launching.swept(search.node, search.survey.left(search.node.name, [search.name]))
             wanted = _controls(search)
             culprit, seen = _searched(search, wanted)
     except Refused as refused:
@@ -209,7 +211,8 @@ def _opening(search: Search) -> None:
     told = search.survey.told if len(search.survey.nodes) == 1 else (f"on {search.node.name}",)
     search.say("".join(f"{line}\n" for line in told))
     for mix in (Mix(), search.whole):
-        search.startable(mix)
+        if why := launching.unanswerable(search.startable(mix), search.asked.goal):
+            raise Trouble(why, f"write it in {search.asked.good}, or leave the check out", Exit.USAGE)
 
 
 def _service(search: Search) -> str:
@@ -227,14 +230,13 @@ def _controls(search: Search) -> str:
     while (sure := _sure(search, Mix(), good=True)) is None:
         good = search.launch(Mix())
     if not sure:
-        raise Trouble(
-            f"the good side is not good: {good.outcome} ({good.record})", "give a profile that starts", Exit.FOUND
-        )
+        remedy = _LATE if good.outcome == PROGRESSING else "give a profile that starts"
+        raise Trouble(f"the good side is not good: {good.outcome} ({good.record})", remedy, Exit.FOUND)
     bad = search.launch(search.whole)
     while (sure := _sure(search, search.whole, good=False)) is None:
         bad = search.launch(search.whole)
     if not sure:
-        remedy = "if it fails at times only, say how often it does not: --missed 0.2; to launch it anew: --again"
+        remedy = _LATE if bad.outcome == PROGRESSING else _AT_TIMES
         raise Trouble(f"the bad side does not fail: {bad.outcome} ({bad.record})", remedy, Exit.FOUND)
     return Counter(one.outcome for one in search.made[search.whole] if one.outcome not in ENDS).most_common(1)[0][0]
 
@@ -278,7 +280,7 @@ def _kept(search: Search, culprit: Culprit, wanted: str) -> list[str]:
         return []
     says = f"{' with '.join(culprit.settings)} ends in {last.outcome}"
     saw = f"the smallest of {len(search.whole)} differing settings that fails, by bisection"
-    told = drafting.marked(project, looked, _service(search), last)
+    told = drafting.marked(project, looked, trials.answer(project, last), _service(search), last)
     return [*told, *drafting.drafted(project, looked, Shown(search.name, culprit.settings, says, "", saw), last)]
 
 

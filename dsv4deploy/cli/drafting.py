@@ -1,8 +1,9 @@
 """Writes down what an experiment or a bisection has shown: marks of what failed, and a draft of the rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.experiment import Trial
@@ -25,13 +26,20 @@ class Shown:
     saw: str
 
 
-def marked(project: Path, looked: Looked, name: str, trial: Trial) -> list[str]:
-    """Write the mark of a failed start of the deployment `name`, if it earned one; the line that tells it."""
-    answer = trials.answer(project, trial)
+def marked(beside: Path, looked: Looked, answer: Mapping[str, Any], name: str, trial: Trial) -> list[str]:
+    """Write the mark of a failed start of the deployment `name`, if it earned one; the line that tells it.
+
+    Args:
+        beside: folder of the profile.
+        looked: what was started.
+        answer: what the judge said of it.
+        name: of the deployment.
+        trial: the start.
+    """
     if not worth_a_mark(answer):
         return []
     mark = mark_of(looked.candidate, answer, looked.report, name=name, node=trial.node, at=trial.at)
-    path, _ = marks.keep(mark, project)
+    path, _ = marks.keep(mark, beside)
     return [f"marked known-bad: {path}{' (a rehearsal: not for git)' if mark.core.rehearsal else ''}"]
 
 

@@ -1,10 +1,13 @@
 """Reads an experiment file, and looks at every arm of it; whatever is wrong is told in its place and all at once."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dsv4deploy.cli import launching
 from dsv4deploy.cli.arms import Over, looked_with
+from dsv4deploy.cli.launching import Goal
 from dsv4deploy.flow import Knowledge, Looked, merged_profile
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 from dsv4deploy.model.document import Document, Merged, Overlay
@@ -33,7 +36,13 @@ class Written:
     @property
     def profile(self) -> str:
         """The base profile, as a path from here."""
-        return str(Path(self.document.file).parent / self.experiment.profile)
+        return os.path.normpath(Path(self.document.file).parent / self.experiment.profile)
+
+    @property
+    def project(self) -> Path:
+        """Where trials, verdict and draft go: the folder of the profile for what lies in it, else that of the file."""
+        folder, home = Path(self.document.file).parent, Path(self.profile).parent
+        return home if folder.resolve().is_relative_to(home.resolve()) else folder
 
 
 def read(path: Path, repeats: int = 0) -> Written:
@@ -81,6 +90,9 @@ def arms_of(
             found += refused.diagnostics
             sources |= refused.sources
             continue
+        if why := launching.unanswerable(looked[name], Goal(checks=tuple(experiment.checks))):
+            place, remedy = merged.place(("checks",)), "write it in the profile, or leave the check out"
+            found.append(Diagnostic("experiment", Level.ERROR, f"arm {name}: {why}", place=place, remedy=remedy))
         found += looked[name].misread  # what the engine does not even read is no variable of an arm
         sources |= looked[name].sources
     if found:

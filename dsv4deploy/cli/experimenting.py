@@ -40,7 +40,6 @@ class Course:
     """One experiment with what each arm starts on the chosen nodes."""
 
     written: Written
-    project: Path
     survey: Survey
     looked: Mapping[str, Looked]
     base: str
@@ -49,6 +48,11 @@ class Course:
     def experiment(self) -> Experiment:
         """What is to be found out."""
         return self.written.experiment
+
+    @property
+    def project(self) -> Path:
+        """Where trials, verdict and draft go."""
+        return self.written.project
 
     def goal(self, arm: str) -> Goal:
         """What an arm must come to."""
@@ -120,15 +124,17 @@ def run(asked: Asked, *, as_json: bool) -> int:
 
 
 def _course(asked: Asked) -> Course:
-    written, project = read(asked.path, asked.repeats), asked.path.parent
+    written = read(asked.path, asked.repeats)
     knowledge = house.knowledge(Path(written.profile))
     arms_of(written, knowledge)  # what is wrong is told before anything is asked of a node
     plain = arms.looked_with(knowledge, written.profile, Over())
-    ground = arms.ground(asked.where, project)
-    sets = ground.over(plain)
-    survey = ground.survey(plain)
+    ground = arms.ground(asked.where, written.project)
+    sets, port = ground.over(plain), written.experiment.port
+    # On the port of the arms, so that it is seen what is in their way.
+    moved = arms.looked_with(knowledge, written.profile, Over(sets=[f"server.port={port}"])) if port else plain
+    survey = ground.survey(moved)
     looked = arms_of(written, knowledge, sets, survey.facts)
-    return Course(written, project, survey, looked, plain.profile.name)
+    return Course(written, survey, looked, plain.profile.name)
 
 
 def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> Judgement:
@@ -142,7 +148,7 @@ def _carried_out(course: Course, asked: Asked, say: launching.Tell) -> Judgement
             for node in course.survey.nodes:
                 leave = experiment.running == "leave"
                 own = [one.profile.name for one in course.looked.values()]
-                launching.swept(node, course.survey.on_trial.get(node.name, ()), own)
+                launching.swept(node, course.survey.left(node.name, own))
                 stack.enter_context(launching.aside(node, course.base, course.project, leave=leave))
             side_by_side.launched(course.survey.nodes, _hands(course, found, say))
     return stage.judged(experiment, keys, found.trials)
@@ -189,11 +195,13 @@ def _kept(course: Course, judgement: Judgement) -> list[str]:
     """Write the marks and the draft rule of a decided experiment; a line for each."""
     if judgement.kind is not Kind.DECIDED:
         return []
-    last = {trial.arm: trial for trial in judgement.trials}
+    last, beside = {trial.arm: trial for trial in judgement.trials}, Path(course.written.profile).parent
     told = [
         line
         for arm, trial in last.items()
-        for line in drafting.marked(course.project, course.looked[arm], course.base, trial)
+        for line in drafting.marked(
+            beside, course.looked[arm], trials.answer(course.project, trial), course.base, trial
+        )
     ]
     return [*told, *_drafted(course, judgement)]
 

@@ -27,6 +27,7 @@ from dsv4deploy.stages.marks import key_of
 from dsv4deploy.stages.ports import DEFAULT_PORT
 
 _LOOK_S = 5.0
+_CAPACITY = "capacity"
 _MARGIN_S = 120.0
 _USUAL_LIMIT_S = 1800.0
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -102,6 +103,13 @@ def aloud(out: TextIO) -> Tell:
 def limit_s(looked: Looked, goal: Goal) -> float:
     """Seconds that a start has."""
     return goal.limit_s or looked.profile.service.timeouts.start_s or _USUAL_LIMIT_S
+
+
+def unanswerable(looked: Looked, goal: Goal) -> str:
+    """Why a start could not be asked all that it is to be asked; empty if it can."""
+    if _CAPACITY in goal.checks and looked.profile.health.longest_prompt is None:
+        return f"the check {_CAPACITY} needs health.longest_prompt, which the profile does not give"
+    return ""
 
 
 def counts(trial: Trial, looked: Looked, goal: Goal) -> bool:
@@ -188,7 +196,7 @@ def _passed(node: Node, looked: Looked, goal: Goal, begun: Started) -> Started:
 
 def _unhealthy(node: Node, name: str, only: tuple[str, ...]) -> Answer | None:
     """A failed health check in the words of a judged start; one that speaks of no configuration leaves no mark."""
-    checks = node.ask("check", name, only=list(only))["checkup"]["checks"]
+    checks = node.ask("check", name, only=list(only), capacity=_CAPACITY in only)["checkup"]["checks"]
     bad = next((one for one in checks if one["state"] == "bad"), None)
     found = every.failure(checks)
     return found or (_no_mark(f"{bad['check']}: {bad['told']}", list(bad["details"])) if bad else None)
@@ -208,9 +216,10 @@ def _no_mark(why: str, lines: list[str]) -> Answer:
     return {"state": CHECK_FAILED, "class": None, "stage": "serve", "root": why, "why": why, "lines": lines}
 
 
-def swept(node: Node, left: Iterable[str], own: Iterable[str]) -> None:
-    """End those starts of ours that somebody who was killed has left on trial: they hold our port and our cards."""
-    for name in set(left) & set(own):
+def swept(node: Node, left: Iterable[str]) -> None:
+    """End starts that somebody who was killed has left on trial: they hold our port and our cards."""
+    for name in sorted(left):
+        sys.stderr.write(f"{node.name}: {name} is ended: whoever started it is gone\n")
         node.ask("restore", name, why="whoever started it is gone")
 
 

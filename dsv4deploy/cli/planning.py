@@ -248,6 +248,8 @@ def _refused_by_marks(step: Step, looked: Looked | None) -> Step:
         return step
     marks = [one for one in looked.report.diagnostics if one.rule.startswith(PREFIX)]
     against = [one for one in marks if one.level is not Level.NOTE]
+    if step.action is Action.IN_PLACE:  # nothing is started that could fail again
+        return replace(step, warnings=(*step.warnings, *(one.message for one in against)))
     if against:
         changes = tuple(Change(one.rule, f"{one.message}\n      = {one.remedy}") for one in against)
         return replace(step, action=Action.REFUSE, changes=changes)

@@ -87,10 +87,23 @@ def _secrets(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
 
 def _ports(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     return [
-        one
+        {**one, "other": _owner(place, pid)}
         for port, pid in strangers(place, manifest).items()
         for one in _problem("ports", f"port {port} is taken by {told(pid)}", "stop it, or choose another server.port")
     ]
+
+
+def _owner(place: Place, pid: int | None) -> str:
+    """The other deployment of ours that a process belongs to; empty if it is none."""
+    for other in places(place.folder.parent):
+        try:
+            service = current_service(other)
+            running = service.running() if service else None
+        except Trouble:
+            continue
+        if running and pid in {one.pid for one in procs.family(running["pid"])}:
+            return other.name
+    return ""
 
 
 def _cards(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
@@ -113,11 +126,9 @@ def _strangers(place: Place, cards: list[dict[str, Any]]) -> list[dict[str, str]
     for user in gpus.users():
         if user["uuid"] in names and user["pid"] not in own:
             who = " ".join(procs.cmdline(user["pid"]))[:60] or "unknown"
-            found += _problem(
-                "cards",
-                f"card {names[user['uuid']]} is used by pid {user['pid']} ({who}, {user['used_mib']} MiB)",
-                "stop it, or choose other hardware.devices",
-            )
+            used = f"card {names[user['uuid']]} is used by pid {user['pid']} ({who}, {user['used_mib']} MiB)"
+            (problem,) = _problem("cards", used, "stop it, or choose other hardware.devices")
+            found.append({**problem, "other": _owner(place, user["pid"])})
     if not found:
         for index in gpus.wedged(list(names.values())):
             found += _problem(

@@ -26,7 +26,7 @@ LATE = "not ready within the time that service.timeouts.start_s gives it, so tha
 def switch(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     """Make the installed release `digest` the current one and start it on trial; the caller holds the lock.
 
-    Answers `changed`, `judging`, `from`, `to`. Nothing happens if it runs already as it should, unless `restart` is
+    Answers `changed`, `judging`, `from`, `to`, and `started` where it may be that nothing was. Nothing happens if it runs already as it should, unless `restart` is
     asked for. `expect` is the release that the caller believes to be current.
 
     Raises:
@@ -74,7 +74,8 @@ def _again(place: Place, manifest: dict[str, Any], *, restart: bool) -> dict[str
         changed.append("started")
     if changed:
         place.remember("repaired", to=manifest["digest"], what=changed, **held)
-    return {"changed": bool(changed), "judging": False, "from": manifest["digest"], "to": manifest["digest"]}
+    digest = manifest["digest"]
+    return {"changed": bool(changed), "judging": False, "started": "started" in changed, "from": digest, "to": digest}
 
 
 def _trial(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

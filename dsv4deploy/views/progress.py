@@ -43,6 +43,8 @@ def _told(event: Event) -> str | None:
         event.answer.get("changed") or event.answer.get("already")
     ):
         return None
+    if event.step == "switch" and event.answer.get("started") is False:
+        return "changed in place: what runs goes on"
     return _WORDS.get(event.step)
 
 

@@ -104,6 +104,22 @@ def test_an_argument_that_the_engine_does_not_read_is_no_variable_of_an_arm(proj
     assert (code, "error[unknown-flag]" in out, "--> small.yaml:4:" in out) == (1, True, True), out
 
 
+def test_a_capacity_that_nobody_states_cannot_be_checked_and_one_that_is_stated_is(project: Path) -> None:
+    arms, decide = "{a: {reach: null}}", "{when: {a: check-failed}, verdict: v}"
+    small(project, arms, decide, "checks: [capacity]")
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert (code, "arm a: the check capacity needs health.longest_prompt" in out) == (1, True), out
+    assert not (project / ".dsv4deploy").exists()
+    small(
+        project,
+        arms.replace("reach: null", "changes: {args.context-length: 4096, health.longest_prompt: 5000}"),
+        decide,
+        "checks: [capacity]",
+    )
+    code, out = run(project, "diagnose", "small.yaml", "--local")
+    assert (code, "verdict: decided: v" in out) == (0, True), out
+
+
 def test_nobody_else_starts_where_an_arm_runs(project: Path) -> None:
     one = small(project, "{a: {changes: {env.DSV4_REHEARSAL_FAIL: slow-load}}}", "{when: {a: failed}, verdict: v}")
     (project / "other.yaml").write_text(one.read_text().replace("name: small", "name: other"))
@@ -121,18 +137,25 @@ def test_nobody_else_starts_where_an_arm_runs(project: Path) -> None:
     assert nothing_left(project)
 
 
-def test_what_an_earlier_run_saw_fail_is_marked_once_it_is_decided_and_other_arms_do_not_count(project: Path) -> None:
-    arms = "{a: {changes: {env.DSV4_REHEARSAL_FAIL: oom-load}}}"
-    small(project, arms, "{when: {a: ready}, verdict: v}")
-    code, out = run(project, "diagnose", "small.yaml", "--local")
+def test_what_an_earlier_run_saw_fail_is_marked_once_it_is_decided_and_other_arms_do_not_count(tmp_path: Path) -> None:
+    engine = "engine: {version: 0.5.23, venv: /none}\nmodel: {path: /none}\nparallel: {tp: 4}"
+    (tmp_path / "profile.yaml").write_text(f"name: flash\n{engine}\n")
+    (tmp_path / "experiments").mkdir()
+    head = "name: x\nquestion: q?\nprofile: ../profile.yaml\narms: {a: {changes: {env.DSV4_REHEARSAL_FAIL: FAILS}}}\n"
+
+    def tried(fails: str, decide: str) -> tuple[int, str]:
+        (tmp_path / "experiments/x.yaml").write_text(head.replace("FAILS", fails) + f"decide: [{decide}]\n")
+        return run(tmp_path, "diagnose", "experiments/x.yaml", "--local")
+
+    code, out = tried("oom-load", "{when: {a: ready}, verdict: v}")
     assert (code, "marked known-bad" in out) == (1, False), out
-    small(project, arms, "{when: {a: failed}, verdict: v, matters: [env.DSV4_REHEARSAL_FAIL]}")
-    code, out = run(project, "diagnose", "small.yaml", "--local")
-    assert (code, "done before" in out, "marked known-bad" in out, "draft rule:" in out) == (0, True, True, True), out
-    small(project, arms.replace("oom-load", "oom-kv"), "{when: {a: ready}, verdict: v}")
-    _, out = run(project, "diagnose", "small.yaml", "--local")
+    code, out = tried("oom-load", "{when: {a: failed}, verdict: v, matters: [env.DSV4_REHEARSAL_FAIL]}")
+    assert (code, "done before" in out, "draft rule:" in out) == (0, True, True), out
+    assert list((tmp_path / ".dsv4deploy/rehearsal-marks").glob("oom-load-flash-*.yaml"))
+    assert not (tmp_path / "experiments/.dsv4deploy").exists()
+    _, out = tried("oom-kv", "{when: {a: ready}, verdict: v}")
     assert "1 earlier trials started something else than these arms" in out
-    assert nothing_left(project)
+    assert nothing_left(tmp_path)
 
 
 def test_an_arm_counts_once_it_is_far_enough_and_one_that_fails_a_health_check_has_failed(project: Path) -> None:
@@ -189,8 +212,9 @@ def test_the_recorded_outcome_has_its_verdict_mark_and_draft_and_is_not_run_twic
     assert "torch.compile does not survive the capture of this stack, whatever the kernel" in out
     draft = yaml.safe_load((project / ".dsv4deploy/drafts/compile-vs-kernel-2.yaml").read_text())
     assert draft["when"] == [{"setting": "enable_torch_compile", "is": True}]
-    assert len(list((project / ".dsv4deploy/rehearsal-marks").glob("stream-capture-*.yaml"))) == 2
-    assert not (project / "marks").exists()
+    beside = project.parent / "dsv4-flash-nvfp4-tp4"
+    assert len(list((beside / ".dsv4deploy/rehearsal-marks").glob("stream-capture-*.yaml"))) == 2
+    assert not (beside / "marks").exists()
     assert nothing_left(project)
     code, again = run(project, *words, "--format", "json")
     assert code == 0

@@ -9,6 +9,7 @@ import pytest
 from house import looked
 
 from dsv4deploy.cli import launching
+from dsv4deploy.cli.arms import Survey
 from dsv4deploy.cli.launching import Goal, Node, Started
 from dsv4deploy.cli.side_by_side import Hands, launched
 from dsv4deploy.model.bundle import Bundle
@@ -83,3 +84,11 @@ def test_what_was_late_or_in_the_way_of_a_start_is_no_answer_for_ever(
 ) -> None:
     trial = Trial("x", "a", "k", outcome, "gpu01", "2026-11-29T10:00:00Z", seconds)
     assert launching.counts(trial, looked(PROFILE), Goal(limit_s)) is does
+
+
+def test_what_was_left_on_trial_ends_if_it_is_our_own_or_in_the_way() -> None:
+    found = Survey(
+        (), on_trial={"gpu01": ("x-a", "other-a", "far")}, in_the_way={"gpu01": frozenset({"other-a", "pearl"})}
+    )
+    assert found.left("gpu01", ["x-a", "x-b"]) == {"x-a", "other-a"}
+    assert found.left("gpu02", ["x-a"]) == set()

@@ -82,6 +82,8 @@ def test_another_health_check_takes_no_start(ground: Ground) -> None:
     ground.write(profile() + "health: {endpoints: [/nowhere]}\n")
     out = ground.apply("--limit", "gpu01")
     assert "in place, no restart" in out
+    assert "changed in place: what runs goes on" in out
+    assert "To undo" not in out
     assert 'health.endpoints: nothing -> ["/nowhere"]' in out
     assert "No changes" in ground.run("plan", "--limit", "gpu01")[1]
     assert (ground.pid(), ground.release()) == (pid, release)

@@ -36,7 +36,7 @@ deadline_s: 600
 port: 31000
 decide: [{when: {switched: failed}, verdict: it does not}]
 """
-ARMS = ("which-plain", "which-switched")
+ARMS = ("which-plain", "which-switched", "other-switched")
 STARTED_S = 300  # a guard against waiting for ever; nothing is measured by it
 
 
@@ -46,7 +46,9 @@ def without_arms(ground: Ground) -> Iterator[None]:
     yield
     units = " ".join(f"{one} dsv4deploy-watch-{one}" for one in ARMS)
     for node in ground.nodes:
-        ground.shell(f"systemctl stop {units}; rm -f /etc/systemd/system/*which-*", node.name)
+        ground.shell(
+            f"systemctl stop {units}; rm -f /etc/systemd/system/*which-* /etc/systemd/system/*other-*", node.name
+        )
 
 
 def prepare(ground: Ground, failure: str = "stream-capture-isolation", **env: str) -> None:
@@ -98,16 +100,17 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
 
 def test_a_controller_that_was_killed_leaves_a_node_that_the_next_run_brings_back(ground: Ground) -> None:
     ground.write(profile("flash", PORT))
-    ground.write(ALONE.replace("FAILURE", "hung"), "experiment.yaml")
+    ground.write(ALONE.replace("FAILURE", "hung").replace("which", "other"), "experiment.yaml")
     ground.apply("--limit", "gpu01")
     before = ground.release()
     running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
-    ground.eventually(lambda: ground.pid(unit="which-switched"), STARTED_S)
+    ground.eventually(lambda: ground.pid(unit="other-switched"), STARTED_S)
     ground.kill(running)
-    # The first arm now wants the port that the one that was left holds.
+    # The first arm of another experiment now wants the port that the one that was left holds.
     ground.write(EXPERIMENT.replace("FAILURE", "oom-load"), "experiment.yaml")
     code, out = ground.run("diagnose", "experiment.yaml", "--limit", "gpu01")
     assert code == 0, out
+    assert "gpu01: other-switched is ended: whoever started it is gone" in out
     assert "gpu01: flash is started again" in out
     ground.serves(before)
     nothing_left(ground)

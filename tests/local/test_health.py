@@ -56,6 +56,18 @@ def test_health_support_and_memory_of_one_server(desk: Desk) -> None:
     assert (code, "does not hold 'Paris'" in out, "serves again" in out) == (5, True, True), out
 
 
+def test_a_wish_that_was_wrong_is_mended_in_place_though_it_left_a_mark(desk: Desk) -> None:
+    wrong = ("--set", "health.smoke.contains=[Paris]")
+    assert desk.run("apply", *wrong)[0] == 0
+    code, out = desk.run("health", "--only", "smoke")
+    assert (code, "does not hold 'Paris'" in out, "marked known-bad" in out) == (1, True, True), out
+    code, out = desk.run("apply")
+    assert (code, "in place, no restart" in out, "warning: failed on" in out) == (0, True, True), out
+    assert desk.run("health", "--only", "smoke")[0] == 0
+    code, out = desk.run("apply", "--yes", "--set", f"server.port={desk.port + 1}")
+    assert (code, "refuse: mark:" in out) == (1, True), out
+
+
 def unpacked(path: Path) -> dict[str, str]:
     """The texts of an archive by their names below its one folder."""
     with tarfile.open(path) as archive:

@@ -123,3 +123,11 @@ def test_a_card_of_another_deployment_is_told_whether_that_runs_or_not(node: Nod
     assert found["problems"] == []
     told = "card 1 belongs to flash too, which is deployed here and does not run now"
     assert told in [one["message"] for one in found["warnings"]]
+
+
+def test_a_port_is_told_with_the_deployment_of_ours_that_has_it(node: Node) -> None:
+    node.apply()
+    pearl = bundles.bundle(node.folder / "two", name="pearl", port=node.port)
+    found = node.do("preflight", manifest=pearl, name="pearl")
+    (taken,) = [one for one in found["problems"] if one["check"] == "ports"]
+    assert (f"port {node.port} is taken by pid" in taken["message"], taken["other"]) == (True, "flash")

@@ -60,7 +60,7 @@ def test_how_a_release_is_judged_changes_while_it_runs(node: Node) -> None:
     assert node.do("install", bundles.archive(path.parent))["repaired"] == ["manifest.json"]
     assert node.do("preview", digest=digest, manifest=manifest)["changed"] is False
     switched = node.do("switch", digest=digest)
-    assert (switched["changed"], switched["judging"]) == (False, False)
+    assert (switched["changed"], switched["judging"], switched["started"]) == (False, False, False)
     (endpoints,) = node.do("check", only=["endpoints"])["checkup"]["checks"]
     assert "/nowhere" in endpoints["told"]
     after = node.do("status")

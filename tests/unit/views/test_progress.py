@@ -40,5 +40,11 @@ def test_what_did_not_change_and_what_is_ansibles_own_is_no_news() -> None:
     assert told(*quiet) == []
 
 
+def test_a_change_that_needs_no_start_is_not_told_as_one() -> None:
+    again = {"changed": True, "judging": False, "started": False}
+    assert told(("switch", Kind.OK, again)) == ["gpu01  flash  changed in place: what runs goes on"]
+    assert told(("switch", Kind.OK, {**again, "started": True})) == ["gpu01  flash  started"]
+
+
 def test_a_failure_is_told_in_one_line() -> None:
     assert told(("switch", Kind.FAILED, {"msg": "port 1 is taken\nmore"})) == ["gpu01  flash  failed: port 1 is taken"]
