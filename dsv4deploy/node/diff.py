@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Iterator, NamedTuple
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ONLY = re.compile(rb"^Only in \S+: \S+$")
+# A symbolic link or a submodule, which git shows as a text.
+_LINK = re.compile(rb"^(new file mode|deleted file mode|index \S+) 1[26]0000$")
 _UNSUPPORTED = (
     b"rename from",
     b"rename to",
@@ -68,13 +72,20 @@ def parse(data: bytes) -> list[FileDiff]:
     at = 0
     while at < len(lines):
         line = lines[at]
-        if line.startswith(_UNSUPPORTED):
+        if line.startswith(_UNSUPPORTED) or _LINK.match(line):
             raise DiffError(f"cannot apply `{line.decode('utf-8', 'replace')}`: only changes of text are", at + 1)
-        if line.startswith(b"--- ") and at + 1 < len(lines) and lines[at + 1].startswith(b"+++ "):
+        if _ONLY.match(line) or (line.startswith(b"diff -r") and not _names_at(lines, at + 1)):
+            told = f"`{line.decode('utf-8', 'replace')}` does not say what is in the file"
+            raise DiffError(f"{told}: make the diff with git, or name an empty file as an overlay", at + 1)
+        if _names_at(lines, at):
             old, new = _name(line, at), _name(lines[at + 1], at + 1)
             hunks, after = _hunks(lines, at + 2)
             found.append(FileDiff(old, new, hunks, at + 1))
             at = after
+        elif line.startswith(b"diff --git ") and _is_of_an_empty_file(lines, at):
+            made, name = lines[at + 1].startswith(b"new"), _twice(line, at)
+            found.append(FileDiff(None if made else name, name if made else None, [], at + 1))
+            at += 1
         elif _HUNK.match(line):
             raise DiffError("a hunk without the names of its file before it", at + 1)
         else:
@@ -82,6 +93,28 @@ def parse(data: bytes) -> list[FileDiff]:
     if not found:
         raise DiffError("holds no unified diff")
     return found
+
+
+def _names_at(lines: list[bytes], at: int) -> bool:
+    """Whether the names of a file before and after stand there."""
+    return [one[:4] for one in lines[at : at + 2]] == [b"--- ", b"+++ "]
+
+
+def _is_of_an_empty_file(lines: list[bytes], at: int) -> bool:
+    """Whether git tells there of an empty file that comes or goes, which it does without a hunk."""
+    about = list(takewhile(lambda line: not line.startswith(b"diff "), lines[at + 1 :]))
+    comes_or_goes = about[:1] != [] and about[0].startswith((b"new file mode", b"deleted file mode"))
+    return comes_or_goes and not any(line.startswith((b"--- ", b"Binary files", b"GIT binary")) for line in about)
+
+
+def _twice(line: bytes, at: int) -> str:
+    """The name in `diff --git a/NAME b/NAME`."""
+    both = line[len(b"diff --git ") :].rstrip(b"\r")
+    half = len(both) // 2
+    name = _name(b"--- " + both[:half], at)
+    if name is None or name != _name(b"+++ " + both[half + 1 :], at):
+        raise DiffError(f"cannot read the names in `{line.decode('utf-8', 'replace')}`", at + 1)
+    return name
 
 
 def below(path: str, package: str, line: int = 0) -> str:

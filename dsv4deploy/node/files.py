@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-_TAIL_BYTES = 4 << 20
+TAIL_BYTES = 4 << 20  # more of a log is never looked at
 
 
 def digest(path: Path) -> str | None:
@@ -94,7 +94,7 @@ def tail(path: Path, lines: int, skip: int = 0) -> list[str]:
     try:
         with path.open("rb") as source:
             size = source.seek(0, os.SEEK_END)
-            source.seek(max(skip if skip <= size else 0, size - _TAIL_BYTES))
+            source.seek(max(skip if skip <= size else 0, size - TAIL_BYTES))
             found = source.read().decode("utf-8", "replace")
     except OSError:
         return []

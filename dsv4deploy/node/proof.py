@@ -9,9 +9,12 @@ import subprocess
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from dsv4deploy.node import files
 from dsv4deploy.node.trouble import Trouble
+from dsv4deploy.node.verbs import CHECKED_LINES
 
 _LIMIT_S = 300
+_SLACK_BYTES = 1 << 16
 # As serve.sh does it: the node's own file, then ours, then the patched packages; in the release folder.
 _START = """
 env_file=$1 python=$2 shadow=$3 code=$4 asked=$5
@@ -103,7 +106,14 @@ def _line(wanted: str, lines: Sequence[str] | None) -> tuple[bool | None, str]:
     if lines is None:
         return None, "unknown: there is no log to read from here"
     found = next((line for line in lines if wanted in line), None)
+    if found is None and _is_cut(lines):
+        return None, f"unknown: the last {len(lines)} lines do not say `{wanted}`, and the log is longer than that"
     return found is not None, found or f"the log does not say `{wanted}`"
+
+
+def _is_cut(lines: Sequence[str]) -> bool:
+    """Whether the log may go back further than these lines, of which no more are ever read."""
+    return len(lines) >= CHECKED_LINES or sum(len(line) + 1 for line in lines) > files.TAIL_BYTES - _SLACK_BYTES
 
 
 def _field(wanted: Mapping[str, Any], info: Mapping[str, Any] | None) -> tuple[bool | None, str]:

@@ -65,6 +65,25 @@ def test_a_file_is_made_and_removed() -> None:
 
 
 @pytest.mark.parametrize(
+    "mail", ["", "From 1 Mon Sep 17 00:00:00 2001\n\nOnly in debug: a file comes\n---\n p/x.py | 0\n\n"]
+)
+@pytest.mark.parametrize(
+    "after", ["", "-- \n2.39.5\n", "diff --git a/p/y b/p/y\n--- a/p/y\n+++ b/p/y\n@@ -1 +1 @@\n-a\n+b\n"]
+)
+def test_an_empty_file_is_made_and_removed_as_git_tells_it(mail: str, after: str) -> None:
+    told = "diff --git a/p/x.py b/p/x.py\n{} file mode 100644\nindex 0000000..e69de29\n"
+    made, gone = ((mail + told.format(word) + after).encode() for word in ("new", "deleted"))
+    assert (parse(made)[0].old, parse(made)[0].new) == (None, "p/x.py")
+    assert changed(made, None) == b""
+    assert changed(gone, b"") is None
+    assert [one.path for one in parse(made)] == ["p/x.py", *(["p/y"] if after.startswith("diff") else [])]
+    with pytest.raises(DiffError, match="is there already"):
+        changed(made, b"")
+    with pytest.raises(DiffError, match="holds more"):
+        changed(gone, b"text\n")
+
+
+@pytest.mark.parametrize(
     ("diff", "old", "reason"),
     [
         (b"--- /dev/null\n+++ b/p/x.py\n@@ -0,0 +1 @@\n+one\n", b"", "there already"),
@@ -92,6 +111,15 @@ def test_what_does_not_fit_is_told(diff: bytes, old: bytes | None, reason: str) 
         (b"--- a/p/x\n+++ b/p/x\n@@ -1 +1 @@\n-a\n*b\n", "belongs to no hunk", 5),
         (b"diff --git a/p/x b/p/y\nrename from p/x\nrename to p/y\n", "only changes of text", 2),
         (b"Binary files a/p/x and b/p/x differ\n", "only changes of text", 1),
+        (b"diff --git a/p/x b/p/x\nnew file mode 100644\nBinary files /dev/null and b/p/x differ\n", "of text", 3),
+        (
+            b"diff --git a/p/x b/p/x\nnew file mode 120000\n--- /dev/null\n+++ b/p/x\n@@ -0,0 +1 @@\n+../y\n",
+            "of text",
+            2,
+        ),
+        (b"diff --git a/p/x b/p/x\nindex 7898192..422c2b7 120000\n--- a/p/x\n+++ b/p/x\n", "of text", 2),
+        (b"Only in b/p: x.py\n--- a/p/y\n+++ b/p/y\n@@ -1 +1 @@\n-a\n+b\n", "does not say what is in", 1),
+        (b"diff -ruN a/p/x b/p/x\ndiff -ruN a/p/y b/p/y\n--- a/p/y\n+++ b/p/y\n", "does not say what is in", 1),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(diff: bytes, reason: str, line: int) -> None:

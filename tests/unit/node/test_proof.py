@@ -18,6 +18,11 @@ FIELD = {"patch": "mma", "log": None, "server_info": {"field": "attention_backen
         (FIELD, [], {}, False),
         (FIELD, [], None, None),
         (LOG, None, None, None),
+        # What is said at the start is out of sight once the server has written much.
+        (LOG, ["POST /generate"] * 20000, None, None),
+        (LOG, ["x" * 4200] * 1000, None, None),
+        (LOG, ["using another kernel"] * 19999, None, False),
+        (LOG, ["POST /generate"] * 19999 + ["using the MMA kernel"], None, True),
         ({**FIELD, "server_info": {"field": "mma", "value": None}}, [], {"mma": True}, True),
         ({**FIELD, "server_info": {"field": "mma", "value": None}}, [], {"mma": False}, False),
         ({**FIELD, "log": "using the MMA kernel"}, [], {"attention_backend": "mma"}, False),
