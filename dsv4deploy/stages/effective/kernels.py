@@ -164,6 +164,13 @@ MOE_ON_SM120: Final = (
 
 
 def _moe_on_sm120(ask: Ask, weights: str) -> Decided | None:
+    if weights == "nvfp4" and ask("written:quantization") is None and since(ask, "0.5.13"):
+        # The resolver looks at the flag only; what it leaves open, the layer takes for sm_100.
+        if not ask("fact:model.n_routed_experts"):
+            return None
+        return Decided(
+            "flashinfer_trtllm", "what the layer itself takes where --quantization is not written", Basis.INFERRED
+        )
     for stored, dsv4, release, runner, why in MOE_ON_SM120:
         if stored == weights and (not dsv4 or ask("trait:attention") == "dsv4") and since(ask, release):
             return Decided(runner, why, Basis.OBSERVED)

@@ -95,7 +95,7 @@ def test_the_largest_decode_graph_is_chosen_by_memory_and_tensor_parallel_size(t
         ("0.5.23", HYBRID, "flashinfer_trtllm_routed"),
         ("0.5.23", MXFP4, "flashinfer_mxfp4"),
         ("0.5.14", MXFP4, "marlin"),
-        ("0.5.23", {"model_type": "glm4_moe", "quant_method": "modelopt_fp4"}, "flashinfer_cutlass"),
+        ("0.5.23", {"model_type": "glm4_moe", "quant_method": "modelopt_fp4"}, "unknown: model.n_routed_experts"),
         ("0.5.9", {"model_type": "glm4_moe", "quant_method": "modelopt_fp4"}, "cutlass"),
         (None, MXFP4, "unknown: engine_version"),
         ("0.5.23", DSV4, "unknown: model.quant_method"),
@@ -105,6 +105,18 @@ def test_the_largest_decode_graph_is_chosen_by_memory_and_tensor_parallel_size(t
 )
 def test_auto_becomes_another_moe_runner_by_weights_and_release(version: str | None, model: Any, expected: str) -> None:
     assert value("moe_runner_backend", version, facts={"arch": "sm_120", "model": model}) == expected
+
+
+@pytest.mark.parametrize(
+    ("experts", "written", "expected"),
+    [(160, "modelopt_fp4", "flashinfer_cutlass"), (160, None, "flashinfer_trtllm"), (0, None, "auto")],
+)
+def test_nvfp4_experts_get_their_sm120_runner_by_the_flag_alone(
+    experts: int, written: str | None, expected: str
+) -> None:
+    model = {"model_type": "glm4_moe", "quant_method": "modelopt_fp4", "n_routed_experts": experts}
+    facts = {"arch": "sm_120", "model": model}
+    assert value("moe_runner_backend", "0.5.23", facts=facts, quantization=written) == expected
 
 
 def test_what_is_written_for_the_moe_runner_stays() -> None:
