@@ -10,7 +10,7 @@ from typing import Any
 
 from dsv4deploy.node import checksums, facts, gpus, kernels, model_folder, neighbours, pins, procs, release
 from dsv4deploy.node.files import digest
-from dsv4deploy.node.place import Place, account
+from dsv4deploy.node.place import Place, account, places
 from dsv4deploy.node.supervisor import current_service
 from dsv4deploy.node.switch import strangers, told
 from dsv4deploy.node.trouble import Trouble
