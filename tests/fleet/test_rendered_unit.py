@@ -42,12 +42,10 @@ def put(node: Node, path: str, content: bytes, mode: str) -> None:
 
 def installed(node: Node, bundle: Bundle) -> None:
     for artifact in bundle.files:
-        put(
-            node,
-            artifact.dest or f"/opt/dsv4deploy/{bundle.name}/current/{artifact.path}",
-            artifact.text,
-            artifact.mode,
-        )
+        path = artifact.dest or f"/opt/dsv4deploy/{bundle.name}/current/{artifact.path}"
+        put(node, path, artifact.text, artifact.mode)
+        if not int(artifact.mode, 8) & 0o007:  # as apply does: the server reads it through its group
+            node.exec("chgrp", "sglang", path)
 
 
 def said(node: Node, bundle: Bundle) -> dict[str, Any]:
