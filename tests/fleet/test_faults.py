@@ -161,7 +161,7 @@ def test_an_old_process_that_refuses_to_die_is_ended(ground: Ground) -> None:
 def test_a_node_that_cannot_be_reached_does_not_hold_up_the_others(ground: Ground, silent: bool) -> None:
     ground.node("gpu02").cut(silent=silent)
     code, out = ground.run("apply", "--yes", alert=True)
-    assert (code, "gpu02  flash  unreachable: node: cannot be reached" in out) == (4, True), out
+    assert (code, "gpu02  flash  unreachable: cannot be reached" in out) == (4, True), out
     assert (ground.http("gpu01"), ground.http("gpu03")) == (200, 200)
 
 
