@@ -74,6 +74,8 @@ class Launch:
     """One engine process: version, flags by dest, environment and patches by name.
 
     `version` is the SGLang release (`0.5.13.post1`) or None if unknown; `build` names a fork, image or commit.
+    `unsaid` is what is written and cannot be read, by dest or `env:NAME`, with what would tell it (`TP`); `further` is
+    what would tell whether any other argument is written.
     """
 
     version: str | None
@@ -82,6 +84,8 @@ class Launch:
     build: str | None = None
     provided: tuple[Provided, ...] = ()
     patches: Mapping[str, Laid] = field(default_factory=dict)
+    unsaid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
 
     def patching(self, path: str) -> tuple[str, ...]:
         """The patches that change the file at `path`, or anything below it; `path` begins with the package's name."""

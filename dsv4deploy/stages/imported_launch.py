@@ -73,11 +73,18 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
     errors = [error for error in parsed.errors if not (isinstance(error, MissingFlag) and known.open_for(error))]
     place = command.place
     return Lowered(
-        Launch(version, settings, variables),
+        Launch(version, settings, variables, unsaid=_unsaid(known, command, catalogue), further=known.further),
         tuple(told),
         tuple((error, _place(error, known.words) or place) for error in errors),
         None if known.unknown else tuple(word.text for word in known.words),
     )
+
+
+def _unsaid(known: "Arguments", command: Command, catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
+    """What is written and not known, by dest or `env:NAME`, with what would tell it."""
+    flags = ((word, flag_at(name, catalogue)) for word, name in known.unknown if name)
+    found = {flag.dest: word.needs for word, flag in flags if flag}
+    return found | {f"env:{name}": word.needs for name, word in command.environment.items() if not word.known}
 
 
 def remarks(imported: Imported, command: Command) -> tuple[Diagnostic, ...]:
@@ -137,6 +144,12 @@ class Arguments:
     unknown: tuple[tuple[Word, str], ...]
     parsed: Parsed
     settings: Mapping[str, Setting]
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """What would tell whether there are other arguments than those that stand there; nothing if all do."""
+        needs = (need for word, flag in self.unknown if not flag and not _of_the_caller(word) for need in word.needs)
+        return tuple(dict.fromkeys(needs))
 
     def open_for(self, error: MissingFlag) -> bool:
         """Whether the flag that seems to be missing may come from what is not known."""
@@ -202,6 +215,7 @@ def _place(error: ArgvError, words: Sequence[Word]) -> Place | None:
 
 
 def _unknown_value(word: Word, name: str) -> Diagnostic:
+    need, called = word.needs[0], not name and _of_the_caller(word)
     return Diagnostic(
         "unknown-word",
         Level.NOTE,
@@ -210,9 +224,16 @@ def _unknown_value(word: Word, name: str) -> Diagnostic:
         word.place,
         "not known",
         _used(word),
-        effect="nothing is said about it: no rule guesses a value",
-        remedy=f"tell it: --env {word.needs[0]}=VALUE" if word.needs[0].isidentifier() else "write the value out",
+        effect="judged as if the file is called without arguments"
+        if called
+        else "what depends on it is unknown: no rule guesses a value",
+        remedy=f"tell it: --env {need}=VALUE" if need.isidentifier() else "" if called else "write the value out",
     )
+
+
+def _of_the_caller(word: Word) -> bool:
+    """Whether it is what the file is called with, and that is nothing by itself."""
+    return {*word.needs} <= {"$@", "$*"}
 
 
 def _not_known(word: Word, name: str) -> str:

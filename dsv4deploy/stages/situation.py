@@ -90,19 +90,33 @@ class Situation:
         return answer
 
     def written(self, key: str) -> Json:
-        """What stands there for a dest, under whichever of its names, or for `env:NAME`; None if nothing does."""
+        """What stands there for a dest, under whichever of its names, or for `env:NAME`; None if nothing does.
+
+        Raises:
+            Missing: something stands there, or may, that cannot be read.
+        """
+        launch = self.launch
         if key.startswith("env:"):
-            variable = self.launch.environment.get(key.removeprefix("env:"))
+            variable = launch.environment.get(key.removeprefix("env:"))
+            if variable is None and key in launch.unsaid:
+                raise Missing(*launch.unsaid[key])
             return variable.value if variable else None
-        names = (name for name in SPELLINGS.get(key, (key,)) if name in self.launch.settings)
-        return next((self.launch.settings[name].value for name in names), None)
+        names = SPELLINGS.get(key, (key,))
+        for name in names:
+            if name in launch.settings:
+                return launch.settings[name].value
+        needs = next((launch.unsaid[name] for name in names if name in launch.unsaid), launch.further)
+        if needs:
+            raise Missing(*needs)
+        return None
 
     def outcome(self, key: str) -> Outcome:
         """What becomes of one dest or `env:NAME`; never raises `Missing` but carries its needs."""
         if (settled := self._settled(key)) is not None:
             return settled
-        written = self.written(key)
+        written = None
         try:
+            written = self.written(key)
             decided = self._decide(key)
         except Missing as missing:
             return Outcome(key, None, written, needs=missing.needs)

@@ -69,7 +69,10 @@ def model_name(ask: Ask) -> str:
 
 def named_type(ask: Ask) -> str | None:
     """The model type that the model's name suggests."""
-    name = model_name(ask)
+    try:
+        name = model_name(ask)
+    except Missing:
+        return None
     return next((kind for prefix, kind in NAMES if name.startswith(prefix)), None)
 
 

@@ -28,6 +28,8 @@ def is_test(shell: "Shell", node: "Node") -> bool:
     """Whether a command only answers a question."""
     if node.type == "command":
         return shell.first_word(node) in _ASKS
+    if node.type == "list":
+        return all(is_test(shell, part) for part in node.children if part.is_named)
     return node.type in {"test_command", "negated_command"}
 
 

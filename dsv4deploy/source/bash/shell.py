@@ -24,6 +24,7 @@ from dsv4deploy.source.bash.entering import Given
 from dsv4deploy.source.bash.parameters import Variable
 from dsv4deploy.source.bash.programs import start
 from dsv4deploy.source.bash.state import Around, Here, Read, State, longer, unsure
+from dsv4deploy.source.bash.tests import Taken, answered, taken
 from dsv4deploy.source.bash.tree import names_asked, tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
@@ -160,7 +161,7 @@ class Shell:
     def _broken(self, node: "Node") -> None:
         """What the parser cannot make sense of: the commands in it are read, the rest is left."""
         for child in node.children:
-            if child.is_named and child.child_count and child.type != "ERROR":
+            if child.is_named and child.child_count and not child.has_error:
                 self.statement(child)
             elif child.type != "\n":
                 self.leave(child, "the parser finds no bash in it")
@@ -177,10 +178,18 @@ class Shell:
             self.piece(parts[0], "test: the caller sets nothing")
             self._block([child for child in node.children if child != parts[0]])
             return self._weaken(before)
+        way = taken(self, node) if node.type == "if_statement" else None
+        if way is not None:
+            return self._take(way)
         why = f"`{self.line(node)}` decides whether or how often it runs"
         unless = node.type == "if_statement" and asks_caller(self, parts[0], "-n") and not has_parts(parts)
         unless = unless or (node.type == "while_statement" and asks_arguments(self, parts[0]))
         return self._branch(node, node.children, why, unless_told=unless)
+
+    def _take(self, way: "Taken") -> None:
+        for child in way.rest:
+            self.piece(child, "separator" if not child.is_named else "test or what it passes over")
+        self._block(way.runs)
 
     def _weaken(self, before: dict[str, Variable]) -> None:
         """What has changed since holds unless the caller says otherwise."""
@@ -234,6 +243,9 @@ class Shell:
             return self._broken(node)
         left, operator, right = node.children
         if operator.type == "&&" and is_test(self, left):
+            answer = answered(self, left)
+            if answer is not None:
+                return self._take(Taken((right,), (left, operator)) if answer else Taken((), (left, operator, right)))
             if not file_is_here(self, left):
                 return self._branch(node, [left, right], f"it depends on `{self.line(left)}`")
             self.piece(left, "test: the file is here")

@@ -23,6 +23,9 @@ def account_of(
     """As `fit`, for a launch and what takes effect of it; a setting that nobody can tell counts as not given."""
     settings = {dest: outcome.value for dest, outcome in effective.settings.items() if not outcome.needs}
     account = fit(launch.version, settings, facts, checkpoint, workload=workload, measured=measured)
+    hidden = dict.fromkeys((*launch.further, *(need for needs in launch.unsaid.values() for need in needs)))
+    if hidden:
+        return replace(account, diagnostics=(), needs=(*account.needs, *hidden))
     return replace(account, diagnostics=tuple(_placed(told, launch) for told in account.diagnostics))
 
 

@@ -175,3 +175,48 @@ def test_made_up_scripts_start_in_bash_what_we_read(
     assert [one for one, sure in zip(told, known, strict=True) if sure] == [
         one for one, sure in zip(really, known, strict=True) if sure
     ]
+
+
+# The grammar has no test in which a word holds one of these.
+TESTED = WORDS.filter(lambda word: not set(word) & set("#\\~="))
+SIDES = st.one_of(
+    TESTED, st.sampled_from(["4", "-1", "04", "a*", '"a*"', '""', "$V", '"$V"', '"$W"', "$((2 + 2))", "8"])
+)
+OPERATORS = st.sampled_from(["==", "=", "!=", "-eq", "-ne", "-lt", "-ge", "<", "=~"])
+ASKED = st.one_of(
+    st.builds("{} {} {}".format, SIDES, OPERATORS, SIDES),
+    st.builds("{} {}".format, st.sampled_from(["-n", "-z", "! -z", "-f"]), SIDES),
+)
+TESTS = st.one_of(
+    ASKED.map("[[ {} ]]".format),
+    ASKED.map("[ {} ]".format),
+    ASKED.map("! [[ {} ]]".format),
+    st.builds("[[ {} {} {} ]]".format, ASKED, st.sampled_from(["&&", "||"]), ASKED),
+    st.builds("[ {} ] {} [[ {} ]]".format, ASKED, st.sampled_from(["&&", "||"]), ASKED),
+)
+START = "python -m sglang.launch_server"
+CHOICES = st.one_of(
+    st.builds("if {}; then\nV=4\n{} one $V\nfi".format, TESTS, st.just(START)),
+    st.builds("if {}; then\nW=b4; {} one\nelse\n{} other\nV=a\nfi".format, TESTS, st.just(START), st.just(START)),
+    st.builds("if {}\nthen {} one; elif {}; then {} two\nfi".format, TESTS, st.just(START), TESTS, st.just(START)),
+    st.builds("{} && A+=(more)".format, TESTS),
+)
+SETTINGS = st.builds("{}={}".format, NAMES, st.one_of(VALUES, st.sampled_from(["4", "a", "'a b'", "", "8"])))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(SETTINGS, CHOICES), min_size=1, max_size=5))
+def test_a_made_up_script_goes_in_bash_the_way_we_read(
+    tmp_path_factory: pytest.TempPathFactory, statements: list[str]
+) -> None:
+    """A start that we call certain happens, in that order; where nothing is left open, there is no other."""
+    folder = tmp_path_factory.mktemp("made-up")
+    (folder / "own").mkdir()
+    path = folder / "own/launch.sh"
+    path.write_text(PROLOGUE + "\n".join([*statements, f'{START} last $V "${{A[@]}}"']) + "\n", encoding="utf-8")
+    really = started(path, folder)
+    imported = read(path)
+    certain = [as_started(command) for command in imported.commands if wholly_known(command)]
+    left = iter(really)
+    assert all(one in left for one in certain)
+    assert imported.remainder or certain == really
