@@ -129,7 +129,7 @@ def test_arms_run_side_by_side_on_equal_nodes_and_an_arm_that_ends_both_ways_set
     assert "verdict: flaky: arm switched is flaky" in out
     assert out.index("gpu02  plain: starting") < out.index("plain: ready after")
     for node in ("gpu01", "gpu02"):
-        assert [ground.pid(node, arm) for arm in ARMS] == [0, 0]
+        assert not any(ground.pid(node, arm) for arm in ARMS)
 
 
 @pytest.mark.soak
