@@ -25,7 +25,7 @@ except metadata.PackageNotFoundError:
     pass
 print("\n" + json.dumps(answer))
 """
-_ELSEWHERE = "leave `kernels.in_place` out: a copy needs no right to take its place"
+_ELSEWHERE = "leave `kernels.in_place` out: a copy goes beside it"
 
 
 class Installed(NamedTuple):

@@ -294,7 +294,11 @@ def test_a_forced_reinstall_undoes_what_was_patched_in_place_and_status_says_so(
 
 @pytest.mark.parametrize(
     ("kind", "place"),
-    [("overlay", ""), ("overlay", ", in_place: true"), ("wheel", ", in_place: true")],
+    [
+        ("overlay", ""),
+        ("overlay", ", in_place: true"),
+        pytest.param("wheel", ", in_place: true", marks=pytest.mark.soak),
+    ],
     ids=["overlay-shadow", "overlay-in place", "wheel-in place"],
 )
 def test_pip_check_says_the_same_of_a_patched_environment(
