@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Any, Collection, Iterator, NamedTuple
+from typing import Any, Collection, Iterable, Iterator, NamedTuple
 
 from dsv4deploy.node import files, wheel
 from dsv4deploy.node.patchset import PatchSet, Written, expected, file_at, free
@@ -54,16 +54,20 @@ def installed(entry: dict[str, Any], venv: Venv, prefix: Path) -> Installed:
         raise Trouble("patch-misfit", f"{told} runs from its sources in {package.folder}", _ELSEWHERE)
     if prefix not in root.resolve().parents:
         raise Trouble("patch-misfit", f"{told} lies in {root}, which is no folder of {prefix}", _ELSEWHERE)
-    info = Path(said["info"]) if said["info"] else None
-    if info and info.suffix != ".dist-info":
-        raise Trouble("patch-misfit", f"{told} was not installed from a wheel: it has {info.name}", _ELSEWHERE)
+    info = Path(said["info"]).name if said["info"] else ""
+    if info and not info.endswith(".dist-info"):
+        raise Trouble("patch-misfit", f"{told} was not installed from a wheel: it has {info}", _ELSEWHERE)
     if said["files"] is not None:
-        listed = [one for one in said["files"] if not one.startswith("/") and ".." not in one.split("/")]
-    else:
-        folders = ([package.folder] if package else []) + ([root / info.name] if info else [])
-        listed = [one.relative_to(root).as_posix() for folder in folders for one in folder.rglob("*") if _is_file(one)]
-    kept = (one for one in listed if "__pycache__" not in one.split("/"))
-    return Installed(root, frozenset(one for one in kept if _is_file(root / one)))
+        return Installed(root, _inside(root, said["files"]))
+    folders = [root / name for name in (entry["package"] if package else "", info) if name]
+    return Installed(
+        root, _inside(root, (one.relative_to(root).as_posix() for top in folders for one in top.rglob("*")))
+    )
+
+
+def _inside(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    parts = ((path, path.split("/")) for path in paths if not path.startswith("/"))
+    return frozenset(path for path, names in parts if not {"..", "__pycache__"} & {*names} and _is_file(root / path))
 
 
 def _is_file(path: Path) -> bool:
