@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
-from dsv4deploy.node import files, inplace, procs, proof, shadow
+from dsv4deploy.node import distribution, files, inplace, procs, proof, shadow, wheel
 from dsv4deploy.node.patchset import PatchSet, expected, patchset
 from dsv4deploy.node.trouble import Trouble
 from dsv4deploy.node.venv import Package, ask
@@ -18,8 +18,17 @@ _CLOCK_S = 1.5
 def install(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """Lay the patches of a release; in place only if the manifest asks for it."""
     if in_place(manifest):
-        return {"packages": [], **settle(release, manifest)}
+        return {"packages": _left_out(release, manifest), **settle(release, manifest)}
     return shadow.lay(release, manifest)
+
+
+def _left_out(release: Path, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The packages that wheels bring in place, each with what of its wheel only an installer could place."""
+    patches = patchset(manifest, release)
+    if patches is None:
+        return []
+    data = {one["package"]: patches.part(one, one["parts"][0]["name"]) for one in distribution.wheels(patches)}
+    return [{"name": name, "how": "in place", "left_out": wheel.left_out(one)} for name, one in data.items()]
 
 
 def settle(release: Path, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -127,7 +136,7 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
         inplace.refuse_patched_for_others(prefix, manifest["name"])
     if patches is None:
         return []
-    venv = patches.venv()
+    venv = patches.venv(inplace.before_wheels(prefix))
     folders = {name: package.folder for name, package in venv.packages.items()}
     # What is patched in place already is judged against its originals, once they are back.
     for entry in [] if inplace.read(prefix) else patches.entries:
@@ -137,8 +146,8 @@ def foresee(manifest: dict[str, Any], release: Path) -> list[dict[str, Any]]:
     if not in_place(manifest):
         return shadow.foresee(patches, folders)
     _refuse_neighbours(release, manifest, prefix)
-    inplace.foresee(patches, manifest["name"], list(folders.values()))
-    return [{"name": name, "how": "in place"} for name in folders]
+    inplace.foresee(patches, manifest["name"], venv)
+    return [{"name": name, "how": "in place"} for name in patches.packages]
 
 
 def _refuse_neighbours(release: Path, manifest: dict[str, Any], prefix: Path) -> None:
@@ -258,10 +267,15 @@ def _status_in_place(patches: PatchSet) -> dict[str, Any]:
         found = [{"name": one["name"], "state": state, "files": []} for one in patches.entries]
         return {"place": "in-place", "fine": False, "patches": found, "packages": []}
     now = _packages(patches)
-    rows = [(one["patch"], {"path": one["path"], "state": _in_venv(one, now, journal)}) for one in journal["files"]]
+    again = inplace.reinstalled(journal)
+    rows = [
+        (one["patch"], {"path": one["path"], "state": _in_venv(one, now, journal, again)}) for one in journal["files"]
+    ]
     found = []
     for entry in patches.entries:
         mine = [row for name, row in rows if name == entry["name"]]
+        if entry["kind"] == "wheel":
+            mine = [row for row in mine if row["state"] != "patched"]
         found.append({"name": entry["name"], "state": _worst(mine), "files": mine})
     return {
         "place": "in-place",
@@ -273,14 +287,18 @@ def _status_in_place(patches: PatchSet) -> dict[str, Any]:
     }
 
 
-def _in_venv(entry: dict[str, Any], now: Mapping[str, Package], journal: dict[str, Any]) -> str:
+def _in_venv(entry: dict[str, Any], now: Mapping[str, Package], journal: dict[str, Any], again: list[str]) -> str:
+    """What a file is now; `again` are the patches whose wheel was replaced by an installer."""
     found = files.digest(Path(entry["path"]))
     if found == entry["after"]:
         return "patched"
-    package = now.get(entry["name"].split("/")[0])
+    wheels = journal.get("wheels", {})
+    package = now.get(wheels.get(entry["patch"], {}).get("package", entry["name"].split("/")[0]))
     if package and package.version != journal["versions"].get(package.name):
         return f"overwritten by the upgrade to {package.version}"
     if package and found is not None and found == package.record.get(entry["name"]):
+        return "overwritten by a reinstall"
+    if package and entry["patch"] in again:
         return "overwritten by a reinstall"
     return "missing" if found is None else "pristine" if found == entry["before"] else "drifted"
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Collection, Iterator, Mapping, NamedTuple
 
 from dsv4deploy.node import diff, files, wheel
 from dsv4deploy.node.trouble import Trouble
@@ -66,15 +66,35 @@ class PatchSet(NamedTuple):
             raise Trouble("broken-upload", f"{path} does not have the digest that the manifest says", "apply again")
         return data
 
-    def venv(self) -> Venv:
-        """Where the interpreter finds what is patched; refuses what the patches were not made for."""
+    def venv(self, before: Mapping[str, list[str | None]] | None = None) -> Venv:
+        """Where the interpreter finds what is patched; refuses what the patches were not made for.
+
+        `before` says which version those packages had that a wheel replaces in place now; none if it was not there.
+        """
         others = sorted({name for one in self.entries for name in one["requires"]})
         brought = {one["package"] for one in self.entries if one["kind"] == "wheel"}
         venv = ask(self.python, self.packages, others, may_lack=brought)
+        venv = venv._replace(packages=_as_before(venv.packages, before or {}, brought))
         told = [f"patch {entry['name']}: {one}" for entry in self.entries for one in _misfits(self, entry, venv)]
         if told:
             raise Trouble("patch-misfit", "; ".join(told), "see `fits` in its patch.yaml")
         return venv
+
+
+def _as_before(
+    now: Mapping[str, Package], before: Mapping[str, list[str | None]], brought: Collection[str]
+) -> dict[str, Package]:
+    found = {}
+    for name, package in now.items():
+        if name not in before:
+            found[name] = package
+        elif before[name]:
+            # RECORD is that of the wheel in place.
+            found[name] = package._replace(version=before[name][0], record={})
+        elif name not in brought:
+            told = f"{name} is there only as long as a wheel in place brings it"
+            raise Trouble("patch-misfit", told, "list that wheel too")
+    return found
 
 
 def patchset(manifest: Manifest, release: Path) -> PatchSet | None:
@@ -97,17 +117,21 @@ def written(patches: PatchSet, folders: dict[str, Path]) -> Iterator[Written]:
         root = folders[entry["package"]]
         expected(entry, root)
         for path, data in _results(patches, entry, root):
-            old = _safe(entry, root, path)
+            old = file_at(entry, root, path)
             before = files.digest(old)
             if before is None:
-                _free(entry, root, old)
+                free(entry, root, old)
             mode = old.stat().st_mode & 0o7777 if before else 0o644
             after = None if data is None else hashlib.sha256(data).hexdigest()
             yield Written(f"{entry['package']}/{path}", entry["name"], before, after, data, mode)
 
 
-def _free(entry: dict[str, Any], root: Path, path: Path) -> None:
-    """See that a new file can stand at `path` below `root`."""
+def free(entry: dict[str, Any], root: Path, path: Path) -> None:
+    """See that a new file can stand at `path` below `root`.
+
+    Raises:
+        Trouble: something else is there.
+    """
     folders = [one for one in path.parents if root in one.parents]
     taken = [one for one in folders if one.exists() and not one.is_dir()] + [path] * os.path.lexists(str(path))
     if taken:
@@ -123,7 +147,7 @@ def _results(patches: PatchSet, entry: dict[str, Any], root: Path) -> Iterator[t
             continue
         try:
             for change, path in diff.touched(diff.parse(data), entry["package"]):
-                old = _safe(entry, root, path)
+                old = file_at(entry, root, path)
                 yield path, diff.apply(change, old.read_bytes() if old.is_file() else None, int(entry["fuzz"]))
         except diff.DiffError as error:
             where = f"{part['name']}:{error.line}: " if error.line else f"{part['name']}: "
@@ -139,7 +163,7 @@ def expected(entry: dict[str, Any], root: Path) -> None:
         Trouble: one is not.
     """
     for path, wanted in sorted(entry["before"].items()):
-        found = files.digest(_safe(entry, root, path))
+        found = files.digest(file_at(entry, root, path))
         if found != wanted:
             what = (
                 "is not there" if found is None else f"has SHA-256 {found[:12]}, the patch was made for {wanted[:12]}"
@@ -147,8 +171,12 @@ def expected(entry: dict[str, Any], root: Path) -> None:
             raise Trouble("patch-misfit", f"patch {entry['name']}: {root / path} {what}", "see `fits.files`")
 
 
-def _safe(entry: dict[str, Any], root: Path, path: str) -> Path:
-    """`path` below `root`, if no symbolic link on the way can lead elsewhere."""
+def file_at(entry: dict[str, Any], root: Path, path: str) -> Path:
+    """`path` below `root`, if no symbolic link on the way can lead elsewhere.
+
+    Raises:
+        Trouble: one could, or the path itself does.
+    """
     parts = PurePosixPath(path).parts
     if not parts or PurePosixPath(path).is_absolute() or ".." in parts:
         raise Trouble("patch-misfit", f"patch {entry['name']}: {path} leads out of the package")
@@ -179,16 +207,16 @@ def _misfits(patches: PatchSet, entry: dict[str, Any], venv: Venv) -> Iterator[s
             yield f"{name} does not fit: {told}"
 
 
-def extensions(patches: PatchSet, venv: Venv, unpacked: Path) -> dict[str, list[str] | str]:
+def extensions(patches: PatchSet, venv: Venv, brought: Callable[[str], Path]) -> dict[str, list[str] | str]:
     """The compiled extensions that the patches bring, each with the cards that its code is for, as far as known.
 
-    `unpacked` is the folder that holds what their wheels brought.
+    `brought` says where a file lies that their wheels brought, by its path beside the packages.
 
     Raises:
         Trouble: one is for another Python, or none of its code runs on the cards.
     """
     found: dict[str, list[str] | str] = {}
-    for name, path, there in _compiled(patches, unpacked):
+    for name, path, there in _compiled(patches, brought):
         tag = _ABI.search(path)
         if tag and tag[1] != venv.soabi:
             raise Trouble("patch-misfit", f"patch {name}: {path} is for {tag[1]}, the venv is {venv.soabi}")
@@ -200,12 +228,12 @@ def extensions(patches: PatchSet, venv: Venv, unpacked: Path) -> dict[str, list[
     return found
 
 
-def _compiled(patches: PatchSet, unpacked: Path) -> Iterator[tuple[str, str, Path]]:
+def _compiled(patches: PatchSet, brought: Callable[[str], Path]) -> Iterator[tuple[str, str, Path]]:
     """The patch, the path from the package's name on, and the file of each extension."""
     for entry in patches.entries:
         if entry["kind"] == "wheel":
-            laid = wheel.contents(patches.part(entry, entry["parts"][0]["name"]))
-            places = {path: unpacked / path for path in laid}
+            held = wheel.contents(patches.part(entry, entry["parts"][0]["name"]))
+            places = {path: brought(path) for path in held if path.endswith(".so")}
         else:
             folder = patches.release / "patches" / entry["name"]
             whole = [part for part in entry["parts"] if part["target"]]

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dsv4deploy.node import checksums, facts, gpus, kernels, model_folder, neighbours, pins, procs, release
+from dsv4deploy.node import checksums, facts, gpus, inplace, kernels, model_folder, neighbours, pins, procs, release
 from dsv4deploy.node.files import digest
 from dsv4deploy.node.place import Place, account, places
 from dsv4deploy.node.supervisor import current_service
@@ -162,7 +162,8 @@ def _engine(place: Place, manifest: dict[str, Any]) -> list[dict[str, str]]:
     wanted = engine.get("version")
     if engine.get("rehearsal") or not wanted:
         return []
-    have = facts.packages(python).get("engine_version")
+    before = inplace.before_wheels(inplace.prefix_of(python)).get("sglang")
+    have = facts.packages(python).get("engine_version") if before is None else next(iter(before), None)
     if have is None:
         return _problem("engine", f"the venv of {python} holds no sglang", f"{python} -m pip install sglang=={wanted}")
     if have.partition("+")[0] != str(wanted).partition("+")[0]:

@@ -52,7 +52,7 @@ def lay(release: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     inplace.refuse_patched_for_others(inplace.prefix_of(patches.python), manifest["name"])
     with _alone(release):
         _clear(release)
-        venv = patches.venv()
+        venv = patches.venv(inplace.before_wheels(inplace.prefix_of(patches.python)))
         key = _key(patches, venv)
         state = files.read_json(release / NAME / STATE) or {}
         if state.get("key") == key and not differences(release):
@@ -180,7 +180,7 @@ def _build(patches: PatchSet, venv: Venv, fresh: Path, key: str) -> dict[str, An
         "python": patches.python,
         "front": front,
         "packages": packages,
-        "extensions": extensions(patches, venv, fresh),
+        "extensions": extensions(patches, venv, fresh.joinpath),
         "patched": {one.path: {"patch": one.patch, "before": one.before, "after": one.after} for one in changes},
         "files": {path: content(fresh / path) for path in sorted(walk(fresh))},
     }
@@ -223,9 +223,9 @@ def _copy(package: Package, fresh: Path, originals: Mapping[Path, Path | None]) 
             folders[:] = [one for one in folders if one not in links]
             for name in [*names, *links]:
                 copier.put(os.path.join(here, name), str(target / name))
-    for path, original in originals.items():
-        if package.folder in path.parents:
-            _original_back(copier, original, fresh / package.name / path.relative_to(package.folder))
+    for source in copier.sources:
+        for path, original in ((path, one) for path, one in originals.items() if source in path.parents):
+            _original_back(copier, original, fresh / source.name / path.relative_to(source))
     return {
         "name": package.name,
         "from": str(package.folder),
@@ -244,6 +244,7 @@ def _original_back(copier: _Copier, original: Path | None, target: Path) -> None
     files.remove(target)
     _forget_compiled(target)
     if original is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
         copier.put(str(original), str(target))
 
 

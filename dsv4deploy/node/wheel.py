@@ -6,14 +6,16 @@ import io
 import os
 import re
 import zipfile
+from email.parser import BytesParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import Iterator, NamedTuple
 
 from dsv4deploy.node.venv import Venv
 
 _NAME = re.compile(
     r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-(?P<python>[^-]+)-(?P<abi>[^-]+)-(?P<platform>[^-]+)\.whl"
 )
+_INFO = re.compile(r"[^/]+\.dist-info/(METADATA|RECORD)")
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(.+)")
 _LEGACY = {"manylinux1": "manylinux_2_5", "manylinux2010": "manylinux_2_12", "manylinux2014": "manylinux_2_17"}
 
@@ -64,18 +66,38 @@ def contents(data: bytes) -> list[str]:
     return sorted(found for name in names if (found := _laid(name)))
 
 
-def unpack(data: bytes, folder: Path) -> list[str]:
-    """Write the files of a wheel into `folder`; their paths. Scripts, headers and data are left out."""
-    laid = contents(data)
+def laid(data: bytes) -> Iterator[tuple[str, int, bytes]]:
+    """Path, mode and content of each file that is laid down. Scripts, headers and data are left out."""
+    contents(data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for info in archive.infolist():
             path = _laid(info.filename)
             if path and not info.is_dir():
-                target = folder / path
-                target.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
-                target.write_bytes(archive.read(info))
-                os.chmod(str(target), 0o755 if (info.external_attr >> 16) & 0o111 else 0o644)
-    return laid
+                yield path, 0o755 if (info.external_attr >> 16) & 0o111 else 0o644, archive.read(info)
+
+
+def unpack(data: bytes, folder: Path) -> list[str]:
+    """Write the files of a wheel into `folder`; their paths."""
+    for path, mode, content in laid(data):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+        target.write_bytes(content)
+        os.chmod(str(target), mode)
+    return contents(data)
+
+
+def about(data: bytes) -> tuple[str, str]:
+    """The version that the metadata of a wheel says, and the path of its RECORD beside the packages.
+
+    Raises:
+        WheelError: it has none, or not one.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        found = {name.rpartition("/")[2]: name for name in archive.namelist() if _INFO.fullmatch(name)}
+        if set(found) != {"METADATA", "RECORD"}:
+            raise WheelError("it is no whole wheel: METADATA and RECORD belong into its dist-info")
+        metadata = BytesParser().parsebytes(archive.read(found["METADATA"]))
+    return str(metadata["Version"]), found["RECORD"]
 
 
 def misfit(wheel: Tags, venv: Venv) -> str:

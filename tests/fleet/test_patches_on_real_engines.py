@@ -32,7 +32,7 @@ ASKS = f"""from sglang.srt.layers.moe.moe_runner.triton_utils import fused_moe_t
         {READY}"""
 # The stock lookup knows no name of a CPU, and fails.
 NAMELESS, NAMED = "get_device_name().replace", '(get_device_name() or "CPU").replace'
-STOCK, ANOTHER = "{}", "{patches: [another]}"
+STOCK, ANOTHER, ANOTHER_IN_PLACE = "{}", "{patches: [another]}", "{patches: [another], in_place: true}"
 SHADOW, IN_PLACE = "{patches: [says, names, table]}", "{patches: [says, names, table], in_place: true}"
 WHEELS = Path(os.environ.get("DSV4DEPLOY_TEST_WHEELS", Path.home() / ".cache/dsv4deploy/wheels"))
 
@@ -44,6 +44,10 @@ class Engine:
     version: str
     venv: str
     package: str
+
+    @property
+    def editable(self) -> bool:
+        return not self.package.startswith(self.venv)
 
     @property
     def older(self) -> bool:
@@ -199,6 +203,12 @@ def assert_patched(ground: Ground, said: str, folder: str) -> None:
     assert_proved(ground, "says", "names", "table")
 
 
+def assert_from_wheel(ground: Ground, said: str) -> None:
+    assert FROM_WHEEL in said
+    assert SAID not in said
+    assert_proved(ground, "another")
+
+
 def assert_proved(ground: Ground, *names: str) -> None:
     code, out = ground.run_kernels("verify")
     assert code == 0, out
@@ -218,17 +228,18 @@ def test_the_real_server_runs_patches_of_each_kind_in_each_place_and_none_after_
     assert_patched(ground, said, f"{ground.here}/releases/{ground.release()}/shadow/sglang")
     assert fingerprint(ground, engine) == before
 
-    pid = ground.pid()
-    ground.write(engine.profile(ANOTHER.replace("]", "], in_place: true")))
-    code, out = ground.run("apply", "--yes")
-    assert (code, "a wheel is never laid into a venv" in out) == (4, True), out
-    assert ground.pid() == pid
-
-    said = runs(ground, engine, ANOTHER)
-    assert FROM_WHEEL in said
-    assert SAID not in said
-    assert_proved(ground, "another")
+    assert_from_wheel(ground, runs(ground, engine, ANOTHER))
     assert fingerprint(ground, engine) == before
+
+    if engine.editable:
+        pid = ground.pid()
+        ground.write(engine.profile(ANOTHER_IN_PLACE))
+        code, out = ground.run("apply", "--yes")
+        assert (code, "runs from its sources in" in out) == (4, True), out
+        assert ground.pid() == pid
+    else:
+        assert_from_wheel(ground, runs(ground, engine, ANOTHER_IN_PLACE))
+        assert fingerprint(ground, engine) != before
 
     assert_patched(ground, runs(ground, engine, IN_PLACE), engine.package)
     assert fingerprint(ground, engine) != before

@@ -135,6 +135,18 @@ def tuning(
     return folder
 
 
+def built(project: Path, fits: str, version: str, sources: Mapping[str, str], name: str = "sglang") -> None:
+    """A patch folder `built` that brings a wheel."""
+    folder = project / "patches/built"
+    folder.mkdir(parents=True)
+    made = wheel(folder, version, sources, name)
+    digest = hashlib.sha256(made.read_bytes()).hexdigest()
+    (folder / "patch.yaml").write_text(
+        f"name: built\nsummary: a build\nkind: wheel\nfits: {{package: {name}, {fits}}}\n"
+        f"wheel: {{file: {made.name}, sha256: {digest}}}\ntoggle: {{name: TOY_MMA}}\n"
+    )
+
+
 def profile(project: Path, engine: Path, *patches: str, more: str = "") -> Path:
     """A profile of the toy in `engine` with these patches."""
     path = project / "profile.yaml"

@@ -165,30 +165,6 @@ def test_a_forced_reinstall_is_seen_and_the_release_stays_patched(
     assert kernels.act("status", made)["fine"]
 
 
-def test_a_forced_reinstall_undoes_what_was_patched_in_place_and_status_says_so(
-    installed: tuple[str, Path, Path], tmp_path: Path
-) -> None:
-    version, wheel, engine = installed
-    before = toys.fingerprint(engine)
-    overlay(tmp_path, toys.site(engine) / "sglang")
-    made = bundle(tmp_path, engine, version, "lined", ", in_place: true")
-    kernels.act("install", made)
-    assert kernels.act("status", made)["fine"]
-    pip(
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--no-compile",
-        "--force-reinstall",
-        wheel,
-        python=engine / "bin/python",
-    )
-    assert kernels.act("status", made)["patches"][0]["state"] == "overwritten by a reinstall"
-    kernels.act("revert", made)
-    assert toys.fingerprint(engine) == before
-
-
 def test_an_editable_install_is_won_over(editable: tuple[str, Path, Path], tmp_path: Path) -> None:
     version, fork, other = editable
     assert origin(other, None).startswith(str(fork))
@@ -277,8 +253,8 @@ def test_each_kind_in_each_place_runs_and_is_undone(
     name = changed(kind, tmp_path, package, wheel)
     made = bundle(tmp_path, engine, version, name, ", in_place: true" if place == "in place" else "")
     assert imported(engine, None) == (False, False)
-    if (kind, place) == ("wheel", "in place"):
-        with pytest.raises(Trouble, match="never laid into a venv"):
+    if (kind, place, install) == ("wheel", "in place", "editable"):
+        with pytest.raises(Trouble, match="runs from its sources"):
             kernels.act("install", made)
     else:
         kernels.act("install", made)
@@ -291,9 +267,42 @@ def test_each_kind_in_each_place_runs_and_is_undone(
     assert (toys.fingerprint(engine), toys.fingerprint(package)) == before
 
 
-@pytest.mark.parametrize("place", ["", ", in_place: true"], ids=["shadow", "in place"])
+@pytest.mark.parametrize("kind", ["overlay", "wheel"])
+def test_a_forced_reinstall_undoes_what_was_patched_in_place_and_status_says_so(
+    kind: str, installed: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    version, wheel, engine = installed
+    before = toys.fingerprint(engine)
+    name = changed(kind, tmp_path, toys.site(engine) / "sglang", wheel)
+    made = bundle(tmp_path, engine, version, name, ", in_place: true")
+    kernels.act("install", made)
+    assert kernels.act("status", made)["fine"]
+    pip(
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-compile",
+        "--force-reinstall",
+        wheel,
+        python=engine / "bin/python",
+    )
+    assert kernels.act("status", made)["patches"][0]["state"] == "overwritten by a reinstall"
+    kernels.act("revert", made)
+    assert toys.fingerprint(engine) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("overlay", ""),
+        ("overlay", ", in_place: true"),
+        pytest.param("wheel", ", in_place: true", marks=pytest.mark.soak),
+    ],
+    ids=["overlay-shadow", "overlay-in place", "wheel-in place"],
+)
 def test_pip_check_says_the_same_of_a_patched_environment(
-    place: str, installed: tuple[str, Path, Path], tmp_path: Path
+    kind: str, place: str, installed: tuple[str, Path, Path], tmp_path: Path
 ) -> None:
     version, wheel, engine = installed
 
@@ -303,7 +312,7 @@ def test_pip_check_says_the_same_of_a_patched_environment(
 
     before = check()
     assert "sglang" in before  # it was installed without what it requires
-    made = bundle(tmp_path, engine, version, changed("overlay", tmp_path, toys.site(engine) / "sglang", wheel), place)
+    made = bundle(tmp_path, engine, version, changed(kind, tmp_path, toys.site(engine) / "sglang", wheel), place)
     kernels.act("install", made)
     assert check() == before
     kernels.act("revert", made)

@@ -102,6 +102,28 @@ def test_a_patch_in_place_comes_with_its_release_and_goes_with_it(toy: Toy) -> N
     assert toys.fingerprint(toy.engine) == before
 
 
+def test_a_wheel_in_place_comes_with_its_release_and_goes_with_it(toy: Toy) -> None:
+    built = {path: text for path, text in toy.sources.items() if path != "sglang/configs/e8.json"}
+    toys.built(toy.project, "versions: '==0.5.23'", "0.5.24", {**built, "sglang/attention.py": toys.PATCHED})
+    before = toys.fingerprint(toy.engine)
+    toy.apply()
+    digest = toy.apply("built", in_place=True)
+    assert toy.says() == "decode: patched 1"
+    status = toy.node.do("status")
+    assert (status["drift"], status["running"]["as_written"]) == ([], True)
+    assert toy.node.do("patches-verify")["fine"]
+    assert not toy.install("built", in_place=True)["changed"]
+    copy = toy.node.here / "releases" / toy.apply("diffed") / "shadow/sglang"
+    assert (toy.says(), (copy / "configs/e8.json").exists()) == ("decode: diffed", True)
+    assert toy.node.do("patches-status")["packages"][0]["state"] == "pristine"
+    assert toys.fingerprint(toy.engine) == before
+    toy.node.do("rollback")
+    assert toy.node.do("wait", limit_s=15, confirm=True)["digest"] == digest
+    assert toy.says() == "decode: patched 1"
+    toy.apply()
+    assert toys.fingerprint(toy.engine) == before
+
+
 def test_a_venv_that_a_release_leaves_is_as_it_was(toy: Toy) -> None:
     left, before = toy.engine, toys.fingerprint(toy.engine)
     toy.engine = Path(shutil.copytree(left, toy.project / "other", symlinks=True))
@@ -225,8 +247,11 @@ def test_a_start_that_fails_after_a_patch_takes_the_patch_back(toy: Toy) -> None
     first = toy.apply()
     folder = toys.overlay(toy.project, "broken", "raise SystemExit('this kernel is broken')\n")
     assert folder.is_dir()
-    for in_place in (False, True):
-        answer = toy.install("broken", in_place=in_place)
+    toys.built(
+        toy.project, "versions: '==0.5.23'", "0.5.24", {**toy.sources, "sglang/attention.py": "raise SystemExit(1)\n"}
+    )
+    for patch, in_place in (("broken", False), ("broken", True), ("built", True)):
+        answer = toy.install(patch, in_place=in_place)
         toy.node.do("switch", digest=answer["digest"])
         assert toy.node.do("wait", limit_s=15, confirm=True)["state"] == "failed"
         assert toy.node.do("restore")["to"] == first

@@ -167,21 +167,9 @@ def test_two_releases_with_different_patches_never_meet(engine: Path, tmp_path: 
     ).stdout == "decode: stock\n"  # fmt: skip
 
 
-def a_wheel(project: Path, fits: str, version: str, sources: dict[str, str], name: str) -> None:
-    """A patch folder `built` that brings a wheel."""
-    folder = project / "patches/built"
-    folder.mkdir(parents=True)
-    built = toys.wheel(folder, version, sources, name)
-    digest = hashlib.sha256(built.read_bytes()).hexdigest()
-    (folder / "patch.yaml").write_text(
-        f"name: built\nsummary: a build\nkind: wheel\nfits: {{package: {name}, {fits}}}\n"
-        f"wheel: {{file: {built.name}, sha256: {digest}}}\ntoggle: {{name: TOY_MMA}}\n"
-    )
-
-
 def test_a_wheel_takes_the_place_of_a_distribution_and_its_metadata(engine: Path, tmp_path: Path) -> None:
     sources = {**toys.SOURCES, "sglang/attention.py": toys.PATCHED}
-    a_wheel(tmp_path, "versions: '==0.5.23'", "0.5.23+sm120", sources, "sglang")
+    toys.built(tmp_path, "versions: '==0.5.23'", "0.5.23+sm120", sources, "sglang")
     bundle, _ = toys.bundle(tmp_path, engine, "built")
     kernels.act("install", bundle)
     assert toys.serve(bundle).stdout == "decode: patched 1\n"
@@ -195,7 +183,7 @@ def test_a_wheel_takes_the_place_of_a_distribution_and_its_metadata(engine: Path
 
 
 def test_a_wheel_for_other_files_than_are_installed_is_refused(engine: Path, tmp_path: Path) -> None:
-    a_wheel(tmp_path, f"files: {{attention.py: {'a' * 64}}}", "0.5.23+sm120", toys.SOURCES, "sglang")
+    toys.built(tmp_path, f"files: {{attention.py: {'a' * 64}}}", "0.5.23+sm120", toys.SOURCES, "sglang")
     toys.refused(toys.bundle(tmp_path, engine, "built")[0], "attention.py has SHA-256", "the patch was made for aaaa")
 
 
@@ -220,14 +208,14 @@ def test_a_reader_of_a_toggle_is_code_that_names_it(engine: Path, tmp_path: Path
 def test_a_toggle_of_a_wheel_is_read_by_any_of_its_files(engine: Path, tmp_path: Path, reader: str | None) -> None:
     more = {f"sglang/{reader}": "\0getenv\0TOY_MMA\0"} if reader else {}
     sources = {**toys.SOURCES, "sglang/attention.py": "def decode():\n    return 'another'\n", **more}
-    a_wheel(tmp_path, "versions: '==0.5.23'", "0.5.23+sm120", sources, "sglang")
+    toys.built(tmp_path, "versions: '==0.5.23'", "0.5.23+sm120", sources, "sglang")
     bundle, _ = toys.bundle(tmp_path, engine, "built")
     kernels.act("install", bundle)
     assert kernels.act("verify", bundle)["imports"][0]["reader"] is bool(reader)
 
 
 def test_a_wheel_may_bring_a_package_that_the_venv_lacks(engine: Path, tmp_path: Path) -> None:
-    a_wheel(tmp_path, "versions: '>=1'", "1.0", {"fast_mla/__init__.py": toys.PATCHED}, "fast_mla")
+    toys.built(tmp_path, "versions: '>=1'", "1.0", {"fast_mla/__init__.py": toys.PATCHED}, "fast_mla")
     toys.overlay(tmp_path, text="import os\n\nfrom fast_mla import decode\n\nos.environ['TOY_MMA']\n")
     bundle, _ = toys.bundle(tmp_path, engine, "mma", "built")
     before = toys.fingerprint(engine)

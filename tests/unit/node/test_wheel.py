@@ -8,7 +8,7 @@ import pytest
 import toys
 
 from dsv4deploy.node.venv import Venv
-from dsv4deploy.node.wheel import WheelError, contents, left_out, misfit, tags, unpack
+from dsv4deploy.node.wheel import WheelError, about, contents, left_out, misfit, tags, unpack
 
 NODE = Venv(
     "python", "3.12.1", "cpython", "cpython-312-x86_64-linux-gnu", "linux-x86_64", ["glibc", "2.36"], Path("/v"), {}, {}
@@ -66,6 +66,16 @@ def test_scripts_and_headers_are_left_out_and_told() -> None:
     data = packed("k-1.dist-info/WHEEL", "k-1.data/scripts/run", "k-1.data/purelib/k/a.py", "k/b.py")
     assert contents(data) == ["k-1.dist-info/WHEEL", "k/a.py", "k/b.py"]
     assert left_out(data) == ["k-1.data/scripts/run"]
+
+
+def test_its_version_and_record_are_read_from_its_metadata(tmp_path: Path) -> None:
+    data = toys.wheel(tmp_path, "0.5.24+sm120").read_bytes()
+    assert about(data) == ("0.5.24+sm120", "sglang-0.5.24+sm120.dist-info/RECORD")
+
+
+def test_a_wheel_without_a_record_is_told() -> None:
+    with pytest.raises(WheelError, match="no whole wheel"):
+        about(packed("k-1.dist-info/WHEEL", "k-1.dist-info/METADATA", "k/RECORD"))
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "k/../../x", "k\\..\\x"])
