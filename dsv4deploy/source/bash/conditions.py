@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dsv4deploy.source.bash.shell import Shell
 
 CONDITIONAL = {"if_statement", "case_statement", "for_statement", "while_statement", "c_style_for_statement"}
+BRANCHING = {"if", "then", "elif", "else", "case", "while", "until", "for", "do"}
 PARTS = {"do_group", "else_clause", "elif_clause", "case_item"}
 _COMPLAINS = {"echo", "printf", ":", "true", "false"}
 _STOPS = {"exit", "return"}

@@ -11,6 +11,7 @@ from dsv4deploy.source.bash.assigning import assign, declare, end_of, unset
 from dsv4deploy.source.bash.bits import Bits, Source, weaker, word
 from dsv4deploy.source.bash.builtins import BUILTINS, SETS
 from dsv4deploy.source.bash.conditions import (
+    BRANCHING,
     CONDITIONAL,
     PARTS,
     asks_arguments,
@@ -159,10 +160,16 @@ class Shell:
         self.leave(node, "arithmetic is not followed")
 
     def _broken(self, node: "Node") -> None:
-        """What the parser cannot make sense of: the commands in it are read, the rest is left."""
+        """What the parser cannot make sense of: the commands in it are read, the rest is left.
+
+        Among the words of a branch or a loop nobody knows whether they run.
+        """
+        around = self.around
+        if not around.condition and any(child.type in BRANCHING for child in node.children):
+            around = replace(around, condition=f"line {self.place(node).line}: {self.line(node)}")
         for child in node.children:
             if child.is_named and child.child_count and not child.has_error:
-                self.statement(child)
+                self._within(around, self.statement, child)
             elif child.type != "\n":
                 self.leave(child, "the parser finds no bash in it")
 

@@ -158,7 +158,7 @@ class Words:
         return Bit.unknown(name, self._source, start, end, quoted=quoted)
 
     def _tilde(self, at: int, end: int) -> tuple[int, Sequence[Bit]] | None:
-        user = re.match(rb"~([\w.-]*)(?=/|$)", self._source.data[at:end])
+        user = re.match(rb"~([\w.-]*)(?=[/:]|$)", self._source.data[at:end])
         if user is None:
             return None
         after = at + user.end()
