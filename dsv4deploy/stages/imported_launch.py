@@ -14,6 +14,9 @@ from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.source.argv import flag_at, limit, parse, spelled
 from dsv4deploy.stages.launch import Lowered
 
+# How a need is told that a branch of the file may fill.
+_MAY_SET = ", which line "
+
 
 def chosen(imported: Imported, number: int | None = None) -> Command:
     """The start that is meant: the only one, or the one with this number (from 1).
@@ -83,8 +86,8 @@ def launch_of(command: Command, version: str | None, history: History, catalogue
 def _unsaid(known: "Arguments", command: Command, catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
     """What is written and not known, by dest or `env:NAME`, with what would tell it."""
     flags = ((word, flag_at(name, catalogue)) for word, name in known.unknown if name)
-    found = {flag.dest: word.needs for word, flag in flags if flag}
-    return found | {f"env:{name}": word.needs for name, word in command.environment.items() if not word.known}
+    found = {flag.dest: _names(word) for word, flag in flags if flag}
+    return found | {f"env:{name}": _names(word) for name, word in command.environment.items() if not word.known}
 
 
 def remarks(imported: Imported, command: Command) -> tuple[Diagnostic, ...]:
@@ -148,8 +151,8 @@ class Arguments:
     @property
     def further(self) -> tuple[str, ...]:
         """What would tell whether there are other arguments than those that stand there; nothing if all do."""
-        needs = (need for word, flag in self.unknown if not flag and not _of_the_caller(word) for need in word.needs)
-        return tuple(dict.fromkeys(needs))
+        words = (word for word, flag in self.unknown if not flag and not _of_the_caller(word))
+        return tuple(dict.fromkeys(need for word in words for need in _names(word)))
 
     def open_for(self, error: MissingFlag) -> bool:
         """Whether the flag that seems to be missing may come from what is not known."""
@@ -231,6 +234,11 @@ def _unknown_value(word: Word, name: str) -> Diagnostic:
     )
 
 
+def _names(word: Word) -> tuple[str, ...]:
+    """What a word needs, without where that may be set."""
+    return tuple(need.partition(_MAY_SET)[0] for need in word.needs)
+
+
 def _of_the_caller(word: Word) -> bool:
     """Whether it is what the file is called with, and that is nothing by itself."""
     return {*word.needs} <= {"$@", "$*"}
@@ -240,7 +248,7 @@ def _not_known(word: Word, name: str) -> str:
     needs = ", ".join(word.needs)
     if word.needs == (f"{name}, which line {word.place.line} may set",):
         return f"{name} is not known here: line {word.place.line} may set it"
-    if any(", which line " in need for need in word.needs):
+    if any(_MAY_SET in need for need in word.needs):
         return f"{name or 'what further arguments say'} is not known here: it needs {needs}"
     what = f"{name} takes its value from" if name else "further arguments come from"
     return f"{what} {needs}, which this file does not set"

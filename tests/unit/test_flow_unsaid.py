@@ -68,6 +68,13 @@ def test_a_variable_of_the_engine_that_is_not_known_is_no_default() -> None:
     assert any("MODE" in unknown.needs for unknown in seen(script).report.unknown)
 
 
+@pytest.mark.parametrize("other", ["--port $PORT", "--api-key $KEY", "--served-model-name=$NAME"])
+def test_the_memory_account_needs_nothing_that_takes_no_memory(other: str) -> None:
+    with_it, without = (seen(f"python -m sglang.launch_server --model-path /m {words}").memory for words in (other, ""))
+    assert with_it is not None
+    assert with_it == without
+
+
 def test_no_memory_account_is_made_of_sizes_that_nobody_said() -> None:
     account = seen("python -m sglang.launch_server --model-path /m --tp $TP").memory
     assert account is not None

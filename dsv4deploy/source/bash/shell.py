@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dsv4deploy.model.imported import Piece, Sure
 from dsv4deploy.model.place import Place
 from dsv4deploy.source.account import Account
+from dsv4deploy.source.bash.answers import Taken, answered, taken
 from dsv4deploy.source.bash.assigning import assign, declare, end_of, unset
 from dsv4deploy.source.bash.bits import Bits, Source, weaker, word
 from dsv4deploy.source.bash.builtins import BUILTINS, SETS
@@ -25,7 +26,6 @@ from dsv4deploy.source.bash.entering import Given
 from dsv4deploy.source.bash.parameters import Variable
 from dsv4deploy.source.bash.programs import start
 from dsv4deploy.source.bash.state import Around, Here, Read, State, longer, unsure
-from dsv4deploy.source.bash.tests import Taken, answered, taken
 from dsv4deploy.source.bash.tree import names_asked, tree, walk
 from dsv4deploy.source.bash.words import Words, nested
 
