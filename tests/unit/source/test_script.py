@@ -173,6 +173,12 @@ def test_what_is_left_says_why(text: str, left: str, reason: str) -> None:
     assert reason in found[left]
 
 
+def test_a_start_among_branches_that_the_parser_misreads_is_not_certain() -> None:
+    found = read(f"if ! [[ -n 4 ]]\nthen {START} --tp 1; elif [ '' == a${{V%a}}'' ]; then {START} --tp 2\nfi\n")
+    assert found.commands
+    assert all(command.condition for command in found.commands)
+
+
 def test_starts_under_a_condition_are_listed_with_it() -> None:
     imported = read(f'if [ "$1" = a ]; then\n  {START} --a\nelse\n  {START} --b\nfi\n{START} --c\n')
     assert [command.condition for command in imported.commands] == ['line 1: if [ "$1" = a ]; then'] * 2 + [""]
