@@ -169,6 +169,8 @@ class Situation:
         return self._value(f"env:{name}")
 
     def _value(self, key: str) -> Json:
+        if key not in self.resolvers and self._settled(key) is None:
+            return self._as_written(key)
         outcome = self.outcome(key)
         if outcome.needs:
             raise Missing(*outcome.needs)
