@@ -86,13 +86,14 @@ class Frozen(BaseModel):
 
         To build the validators of a catalogue costs a check more than all else that it does with rules.
         """
-        makers = cls.makers
-        made = {name: makers[name](value) if name in makers else value for name, value in kept.items()}
+        fields = {**_defaults(cls), **kept}
+        for name in cls.makers.keys() & kept.keys():
+            fields[name] = cls.makers[name](kept[name])
         value = cls.__new__(cls)
         value.__setstate__(
             {
-                "__dict__": {**_defaults(cls), **made},
-                "__pydantic_fields_set__": set(made),
+                "__dict__": fields,
+                "__pydantic_fields_set__": set(kept),
                 "__pydantic_extra__": None,
                 "__pydantic_private__": None,
             }

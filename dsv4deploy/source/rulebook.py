@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.rule import Rule, Verdict
+from dsv4deploy.model.rule import Ask, Found, Rule, Verdict
 from dsv4deploy.model.trouble import Trouble
 
 OWN: Final = "own"  # the family of rules that stand in no folder of a family
@@ -101,26 +102,26 @@ def _pairs(folder: Path, family: str) -> Iterator[tuple[str, Path, Path | None]]
     }
     for name, entry in sorted(entries.items()):
         stem, _, suffix = name.rpartition(".")
-        if entry.is_dir() and family == OWN:
-            yield from _pairs(entry, name)
-        elif suffix == "yaml":
+        if suffix == "yaml":
             yield family, entry, entries.get(f"{stem.replace('-', '_')}.py")
+        elif family == OWN and entry.is_dir():
+            yield from _pairs(entry, name)
         elif suffix != "py" or f"{stem.replace('_', '-')}.yaml" not in entries:
             raise Trouble(f"{entry} is no rule", "a rule is ID.yaml, with ID.py beside it if it needs one")
 
 
 def _read(family: str, path: Path, beside: Path | None, known: Mapping[str, Any]) -> Rule:
     rule_id = path.name.removesuffix(".yaml")
-    verdict = _verdict(beside) if beside else None
     text = path.read_bytes()
-    named = {"id": rule_id, "family": family, "verdict": verdict}
+    named = {"id": rule_id, "family": family}
     if kept := known.get(_digest(text)):
-        return Rule.trusted({**kept, **named})
+        return Rule.trusted({**kept, **named, "verdict": _when_asked(beside) if beside else None})
+    verdict = _verdict(beside) if beside else None
     try:
         data = _parsed(text)
-        return Rule.model_validate({**(data if isinstance(data, Mapping) else {}), **named})
+        return Rule.model_validate({**(data if isinstance(data, Mapping) else {}), **named, "verdict": verdict})
     except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
-        raise _refusal(text, str(path), {"id": rule_id, "family": family}) from error
+        raise _refusal(text, str(path), named) from error
 
 
 def _refusal(text: bytes, file: str, named: Mapping[str, str]) -> Refused:
@@ -156,6 +157,16 @@ def _parsed(text: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
 
 def _digest(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+
+def _when_asked(path: Path) -> Verdict:
+    """The verdict in `path`, loaded with the first question: most rules fall with a condition before."""
+    loaded = cache(lambda: _verdict(path))
+
+    def verdict(ask: Ask) -> Found | str | None:
+        return loaded()(ask)
+
+    return verdict
 
 
 def _verdict(path: Path) -> Verdict:
