@@ -37,7 +37,7 @@ docs: $(READY) ## Write the generated reference pages
 	@$(VENV)/bin/python docs/generate.py
 
 catalogue: $(READY) ## Make the flag catalogue anew: WHEELS=folder of all wheels, or the overlay alone without it
-	@$(VENV)/bin/dsv4deploy flags merge dsv4deploy/flags/overlay dsv4deploy/flags/sglang.json.xz $(if $(WHEELS),--wheels $(WHEELS))
+	@$(VENV)/bin/dsv4deploy flags merge dsv4deploy/flags/overlay dsv4deploy/flags/sglang.json.gz $(if $(WHEELS),--wheels $(WHEELS))
 
 .PHONY: catalogue
 .PHONY: help setup test lint demo soak docs

@@ -1,7 +1,7 @@
 """Catalogues and the history as files: read, written, made from the packages of SGLang."""
 
 import json
-import lzma
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from packaging.version import Version
 
-from dsv4deploy.flags import history
+from dsv4deploy.flags import GZIP, history
 from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.history import History, UnknownVersionError, merged
 from dsv4deploy.model.history_data import HISTORY, catalogue_data, catalogue_from, overlay_from
@@ -140,14 +140,14 @@ def history_bytes(packages: Iterable[Path], overlay: Path) -> bytes:
 
 def with_overlay(content: bytes, overlay: Path) -> bytes:
     """The data file `content` with the overlay compiled anew; no package is needed."""
-    return _packed(json.loads(lzma.decompress(content)), overlay)
+    return _packed(json.loads(zlib.decompress(content, wbits=GZIP)), overlay)
 
 
 def _packed(data: dict[str, Any], overlay: Path) -> bytes:
     compiled = read_overlay(overlay)
     overlay_from(compiled)
     text = json.dumps({"schema": HISTORY, **data, "overlay": compiled}, separators=(",", ":"), sort_keys=True)
-    return lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
+    return zlib.compress(text.encode(), level=9, wbits=GZIP)
 
 
 def read_overlay(folder: Path) -> dict[str, Any]:
