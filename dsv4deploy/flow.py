@@ -94,8 +94,7 @@ class Asked:
     overlays: tuple[Overlay, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """What the house knows, the day on which it is asked (`2026-12-31`), model folders it may look into, and marks."""
 
     catalogues: Catalogues
@@ -147,7 +146,7 @@ def looked_at(texts: Folders, knowledge: Knowledge, asked: Asked) -> Looked:
     facts, checkpoint = _known(knowledge.models, profile.model.path, facts_of(profile), asked)
     laid = _patched(texts, asked.path, profile, merged, facts)
     provided = (*lowered.launch.provided, *laid.provided)
-    lowered = replace(lowered, launch=replace(lowered.launch, provided=provided, patches=laid.laid))
+    lowered = lowered._replace(launch=replace(lowered.launch, provided=provided, patches=laid.laid))
     waivers = (*_waivers(profile, merged), *asked.waivers)
     workload = Workload(profile.health.longest_prompt, profile.health.concurrency)
     start = _Start(lowered, catalogue, facts, checkpoint, workload, waivers, asked, merged.leaves())

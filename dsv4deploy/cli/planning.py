@@ -107,7 +107,7 @@ def ready(
     _see_that_they_exist(retry, {one.path for one in asked.values()})
     # Only what a node says of its host decides what the marks say.
     looked = {
-        one: _sound(replace(knowledge[one.path], marks=None), one, as_json=as_json)
+        one: _sound(knowledge[one.path]._replace(marks=None), one, as_json=as_json)
         for one in dict.fromkeys(asked.values())
     }
     folders, wanted = _rendered(folder, asked, looked)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.launch import Json
 
@@ -11,8 +11,7 @@ from dsv4deploy.model.launch import Json
 JUDGING = ("health", "waivers")
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(NamedTuple):
     """One finished file.
 
     Attributes:
@@ -33,8 +32,7 @@ class Artifact:
         return hashlib.sha256(self.text).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """All files of one profile; the release on a node is this, under the name of its digest.
 
     `tool` is the version of dsv4deploy that made it; it is no part of the digest, because it changes nothing on a node.

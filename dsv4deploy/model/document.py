@@ -38,8 +38,7 @@ class Document(NamedTuple):
         return {self.file: self.lines}
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(NamedTuple):
     """A mapping from profile paths to values that stands at `at` in some document, such as the changes of an arm."""
 
     document: Document

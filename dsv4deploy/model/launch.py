@@ -56,8 +56,7 @@ class Provided(NamedTuple):
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Laid:
+class Laid(NamedTuple):
     """One patch that is laid over the engine.
 
     `files` are what it changes, from the package's name on; `place` is where the profile names it.

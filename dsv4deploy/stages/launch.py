@@ -23,8 +23,7 @@ from dsv4deploy.source.argv import parse, spelled
 IN_A_FILE = "<in a file>"
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(NamedTuple):
     """What a profile starts, and what is wrong with the words that say it."""
 
     launch: Launch

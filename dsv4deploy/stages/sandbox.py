@@ -6,7 +6,7 @@ Left out on purpose: `ProcSubset=pid` (the engine and NCCL read /proc/cpuinfo, /
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsv4deploy.model.profile import Profile
 from dsv4deploy.stages.quoting import systemd
@@ -14,8 +14,7 @@ from dsv4deploy.stages.quoting import systemd
 HOMES = ("/home/", "/root/", "/run/user/")
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(NamedTuple):
     """One line of the unit, and why it is there."""
 
     name: str
