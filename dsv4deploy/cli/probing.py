@@ -19,7 +19,7 @@ from dsv4deploy.rim.local_node import installable
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.probe_document import read_probes, recorded
 from dsv4deploy.stages.probe_plan import ProbePlan, probe_plan
-from dsv4deploy.stages.probes import deviations, peer_verdict
+from dsv4deploy.stages.probes import deviations, faults, peer_verdict
 from dsv4deploy.views import probes
 
 _ALL_S = 3600.0
@@ -113,10 +113,12 @@ def on_nodes(
 def shown(answers: Mapping[str, str | Trouble], output: Path | None, *, as_json: bool) -> int:
     """Print the answers of each node, keep them where that is asked for, and return the exit code.
 
+    A fault of a machine or a patch is found; what was injected is none.
+
     Raises:
         Trouble: one of them is no answer, or cannot be written.
     """
-    answered, silent = False, False
+    answered, silent, faulty = False, False, False
     for node, text in answers.items():
         if isinstance(text, Trouble):
             silent = True
@@ -124,6 +126,7 @@ def shown(answers: Mapping[str, str | Trouble], output: Path | None, *, as_json:
             continue
         document = read_probes(text, node or "this")
         answered = answered or any(one.outcome != "unknown" for one in document.results)
+        faulty = faulty or (not document.fault and bool(faults(document) or peer_verdict(document).remedy))
         if output:
             _write(text, output)
         if as_json:
@@ -133,6 +136,8 @@ def shown(answers: Mapping[str, str | Trouble], output: Path | None, *, as_json:
             print(probes.screen(document, deviations(document, recorded()), peer_verdict(document)), end="")
     if silent:
         return Exit.APPLY_FAILED
+    if faulty:
+        return Exit.FOUND
     return Exit.FINE if answered else Exit.UNREADABLE
 
 

@@ -60,11 +60,12 @@ class Left(Part):
 
 
 class ProbeResult(Part):
-    """What one probe answered; `figures` are its own."""
+    """What one probe answered; `figures` are its own, `remedy` is there if any answer but ok is a fault."""
 
     name: str
     sentence: str = ""
     rules: tuple[str, ...] = ()
+    remedy: str = ""
     outcome: Outcome
     because: str = ""
     phase: str = ""

@@ -66,10 +66,19 @@ def captured(here: Here, function: Callable[[], Any], expected: Any) -> None:
     here.enter("replay")
     graph.replay()
     torch.cuda.synchronize()
+    compared(here, result, expected, "replayed")
+
+
+def compared(here: Here, result: Any, expected: Any, how: str) -> None:
+    """Note how far the result that was come to in the way `how` is from the expected one.
+
+    Raises:
+        WrongError: further than rounding explains.
+    """
     error = float((result.float() - expected.float()).norm() / expected.float().norm())
     here.note(relative_error=float(f"{error:.2g}"))
     if not error < _TOLERANCE:
-        raise WrongError(f"the replayed result is off by {error:.3g} of its norm")
+        raise WrongError(f"the {how} result is off by {error:.3g} of its norm")
 
 
 def usable(here: Here) -> None:

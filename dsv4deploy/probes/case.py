@@ -79,6 +79,7 @@ class Case:
         limit_s: seconds after which it is said to hang.
         environment: variables that hold before the first call of torch in each process.
         rules: rules of the catalogue that its failure speaks for.
+        remedy: what to do about another answer than ok; empty where that is a known hazard and nothing is amiss.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Case:
     limit_s: float = 90
     environment: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
+    remedy: str = ""
     only_cuda: bool = True
 
 

@@ -63,7 +63,7 @@ def _import() -> None:
 
 
 def _result(case: Case, ask: Ask, cards: int) -> dict[str, Any]:
-    about = {"name": case.name, "sentence": case.sentence, "rules": list(case.rules)}
+    about = {"name": case.name, "sentence": case.sentence, "rules": list(case.rules), "remedy": case.remedy}
     devices = ask.ranks or (cards if ask.device == "cuda" else 2)
     world = case.world(devices)
     if missing := _missing(case, ask, cards, world):

@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 from dsv4deploy.model.probe import Deviation, Peer, PeerVerdict, ProbeDocument, ProbeResult, Recorded, Stack
 
+# The cases that ask two cards or more, through peer access and without it.
+_THROUGH = ("all-reduce", "all-reduce-over-all", "peer-write")
+_WITHOUT = ("all-reduce-without-p2p", "all-reduce-over-all-without-p2p")
+COLLECTIVES = (*_THROUGH, *_WITHOUT)
 _KEYS = ("torch", "triton", "cuda", "sm")
 # What an outcome of a case says about the way that it went.
 _SAYS = {"wrong": Peer.WRONG, "hangs": Peer.HANGS, "failed": Peer.FAILS, "died": Peer.FAILS}
@@ -26,6 +30,11 @@ def deviations(document: ProbeDocument, recorded: Sequence[Recorded]) -> tuple[D
     )
 
 
+def faults(document: ProbeDocument) -> tuple[ProbeResult, ...]:
+    """Every probe whose answer is a fault of this machine or of a patch, and not a known hazard."""
+    return tuple(one for one in document.results if one.remedy and one.outcome not in {"ok", "unknown"})
+
+
 def short(result: ProbeResult) -> str:
     """The answer in one word: `ok`, the name of the root error, or what else it came to."""
     return result.root.name if result.outcome == "failed" and result.root else result.outcome
@@ -40,9 +49,9 @@ def peer_verdict(document: ProbeDocument) -> PeerVerdict:
     if document.device != "cuda":
         return PeerVerdict(Peer.UNKNOWN, "needs two GPUs: this was a try of the probes without any")
     by_name = {one.name: one for one in document.results}
-    through = [by_name[name] for name in ("all-reduce", "all-reduce-over-all", "peer-write") if name in by_name]
+    through = [by_name[name] for name in _THROUGH if name in by_name]
     asked = [one for one in through if one.outcome != "unknown"]
-    without = [by_name[n] for n in ("all-reduce-without-p2p", "all-reduce-over-all-without-p2p") if n in by_name]
+    without = [by_name[name] for name in _WITHOUT if name in by_name]
     if not asked:
         reason = next((one.because for one in through if one.because), "needs the probes all-reduce and peer-write")
         return PeerVerdict(Peer.UNKNOWN, reason)
@@ -60,14 +69,14 @@ def peer_verdict(document: ProbeDocument) -> PeerVerdict:
 def _blamed(bad: ProbeResult, elsewhere: ProbeResult | None) -> PeerVerdict:
     """What a case that went wrong says, beside one that went wrong without peer access."""
     if bad.outcome == "failed" and not _of_the_card(bad):
-        return PeerVerdict(Peer.UNKNOWN, f"{bad.name} could not be carried out: {_why(bad)}")
+        return PeerVerdict(Peer.UNKNOWN, f"{bad.name} could not be carried out: {why(bad)}")
     if elsewhere and bad.name != "peer-write":
         return PeerVerdict(
             Peer.UNKNOWN,
-            f"{elsewhere.name} {elsewhere.outcome} without peer access too: {_why(elsewhere)}",
+            f"{elsewhere.name} {elsewhere.outcome} without peer access too: {why(elsewhere)}",
             "look at the network interface and at shared memory before you blame peer access",
         )
-    return PeerVerdict(_SAYS[bad.outcome], f"{bad.name}: {_why(bad)}", _WITHOUT_PEERS)
+    return PeerVerdict(_SAYS[bad.outcome], f"{bad.name}: {why(bad)}", _WITHOUT_PEERS)
 
 
 def _of_the_card(result: ProbeResult) -> bool:
@@ -89,7 +98,8 @@ def link_limit(stack: Stack) -> str:
     return ""
 
 
-def _why(result: ProbeResult) -> str:
+def why(result: ProbeResult) -> str:
+    """What the probe says of its answer, else the first line of the root error, else the answer."""
     return result.because or (f"{result.root.name}: {result.root.message}" if result.root else result.outcome)
 
 

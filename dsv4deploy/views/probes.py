@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dsv4deploy.model.probe import Deviation, PeerVerdict, ProbeDocument, ProbeResult, Stack
-from dsv4deploy.stages.probes import link_limit, short
+from dsv4deploy.stages.probes import COLLECTIVES, faults, link_limit, short, why
 
 _MIB = 1 << 20
 _KIB = 1 << 10
@@ -25,9 +25,10 @@ def screen(document: ProbeDocument, news: Sequence[Deviation], verdict: PeerVerd
         lines += [f"  the link {limit}"] if (limit := link_limit(document.stack)) else []
     lines += [line for one in document.results for line in _left(one)]
     lines += [_news(one) for one in news]
-    lines.append(f"peer access: {verdict.peer}: {verdict.because}")
-    if verdict.remedy:
-        lines.append(f"  = remedy: {verdict.remedy}")
+    lines += [line for one in faults(document) for line in _fault(one)]
+    if any(one.name in COLLECTIVES for one in document.results):
+        lines.append(f"peer access: {verdict.peer}: {verdict.because}")
+        lines += [f"  = remedy: {verdict.remedy}"] if verdict.remedy else []
     return "\n".join(lines) + "\n"
 
 
@@ -78,6 +79,11 @@ def _figures(one: ProbeResult) -> Iterator[str]:
 def _left(one: ProbeResult) -> Iterator[str]:
     if one.left.processes or any(one.left.cards_mib):
         yield f"  {one.name} left behind: processes {list(one.left.processes)}, MiB on cards {list(one.left.cards_mib)}"
+
+
+def _fault(one: ProbeResult) -> Iterator[str]:
+    yield f"error: {one.name}: {why(one)}"
+    yield f"  = remedy: {one.remedy}"
 
 
 def _news(one: Deviation) -> str:

@@ -12,6 +12,7 @@ from dsv4deploy.cli import probing
 from dsv4deploy.model.trouble import Exit, Trouble
 
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
+RECORDINGS = Path(__file__).parents[1] / "samples/probes"
 DOCUMENT = {
     "schema": "probe/1",
     "at": "2026-12-01T10:00:00+00:00",
@@ -60,6 +61,35 @@ def test_answers_are_shown_with_card_link_news_and_verdict(tmp_path: Path) -> No
     assert "news: capture-unjoined is ok; on the same stack" in out
     assert "capture-unjoined left behind: processes [], MiB on cards [0, 512]" in out
     assert "peer access: right" in out
+
+
+@pytest.mark.parametrize(
+    ("recording", "code", "said"),
+    [
+        ("h200-patched-right", 0, ()),
+        ("h200-patched-wrong", 1, ("error: patched-kernel: trials/mma-decode.py:trial: the eager result is off", "do not serve with this patch")),
+        ("h200-pool-taken", 1, ("error: pool: OutOfMemoryError: CUDA out of memory. Tried to allocate 111.28 GiB", "nvidia-smi")),
+    ],
+)  # fmt: skip
+def test_a_fault_of_a_patch_or_a_card_is_found_with_a_remedy(recording: str, code: int, said: tuple[str, ...]) -> None:
+    """Recorded on an H200: a patched kernel that is right, the same with another scale, a card half taken."""
+    found, out = run("--from", str(RECORDINGS / f"{recording}.json"))
+    assert found == code
+    assert ("error:" in out) is bool(said)
+    assert all(words in out for words in said)
+    assert "peer access" not in out, "nobody asked"
+
+
+@pytest.mark.parametrize("recording", ["h200", "h200-x2-wrong"])
+def test_a_known_hazard_and_an_injected_fault_are_no_finding(recording: str) -> None:
+    assert run("--from", str(RECORDINGS / f"{recording}.json"))[0] == 0
+
+
+def test_wrong_answers_over_peer_access_are_found(tmp_path: Path) -> None:
+    results = [{"name": "all-reduce", "outcome": "wrong", "because": "1 of 4", "seconds": 4}]
+    (tmp_path / "answers.json").write_text(json.dumps({**DOCUMENT, "results": results}))
+    code, out = run("--from", str(tmp_path / "answers.json"))
+    assert (code, "nccl.p2p_disable: true" in out) == (1, True), out
 
 
 def test_json_is_the_document_itself(tmp_path: Path) -> None:

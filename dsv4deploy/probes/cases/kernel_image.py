@@ -27,4 +27,11 @@ def _image(here: Here) -> None:
         raise WrongError("a Triton kernel adds otherwise than torch")
 
 
-CASES = (Case("kernel-image", "kernels of torch, cuBLAS and Triton run on this card", _image),)
+CASES = (
+    Case(
+        "kernel-image",
+        "kernels of torch, cuBLAS and Triton run on this card",
+        _image,
+        remedy="install a torch that is built for this compute capability; figures.built_for says what this one has",
+    ),
+)

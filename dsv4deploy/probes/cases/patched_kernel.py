@@ -4,8 +4,8 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-from dsv4deploy.probes.capture import captured, warmed
-from dsv4deploy.probes.case import Case, Here, UnknownError
+from dsv4deploy.probes.capture import captured, compared, warmed
+from dsv4deploy.probes.case import Case, Here, UnknownError, WrongError
 
 
 def _patched(here: Here) -> None:
@@ -18,7 +18,11 @@ def _patched(here: Here) -> None:
         here.enter(f"reference of {named}")
         expected = reference()
         warmed(here, kernel)
-        captured(here, kernel, expected)
+        try:
+            compared(here, kernel(), expected, "eager")
+            captured(here, kernel, expected)
+        except WrongError as error:
+            raise WrongError(f"{named}: {error}") from None
         here.note(kernels=list(here.ask.kernels[: here.ask.kernels.index(named) + 1]))
 
 
@@ -33,4 +37,11 @@ def _trial(named: str) -> Callable[[], Any]:
     return found
 
 
-CASES = (Case("patched-kernel", "a patched kernel beside its reference, eagerly and captured", _patched),)
+CASES = (
+    Case(
+        "patched-kernel",
+        "a patched kernel beside its reference, eagerly and captured",
+        _patched,
+        remedy="do not serve with this patch: take it out of kernels.patches, or set its toggle to the stock kernel",
+    ),
+)

@@ -19,4 +19,11 @@ def _pool(here: Here) -> None:
     torch.cuda.synchronize()
 
 
-CASES = (Case("pool", "the predicted pool is allocated on one card", _pool),)
+CASES = (
+    Case(
+        "pool",
+        "the predicted pool is allocated on one card",
+        _pool,
+        remedy="see with nvidia-smi what else holds memory there, or lower memory.fraction_static",
+    ),
+)
