@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -29,6 +29,9 @@ from dsv4deploy.stages.ports import DEFAULT_PORT
 _LOOK_S = 5.0
 _CAPACITY = "capacity"
 _MARGIN_S = 120.0
+# Longer than a lost node is waited for, so that a node never takes back what a run still counts on.
+_UNSEEN_S = 150.0
+_RENEW_S = 40.0
 _USUAL_LIMIT_S = 1800.0
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Answer = Mapping[str, Any]
@@ -227,7 +230,8 @@ def swept(node: Node, left: Iterable[str]) -> None:
 def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None]:
     """Stop the deployment `name` where it runs, and start it again in the end, whatever happens between.
 
-    That it is stopped is written down, so that the next run starts it again should this one be killed.
+    Should this run be killed, the node starts it again once nobody was seen there for `_UNSEEN_S`. Should that fail, the
+    next run does it: that it is stopped is written down here too.
     """
     note = project / FOLDER / "stopped" / f"{node.name}-{name}"
     runs = not leave and bool(node.ask("status", name).get("running"))
@@ -236,13 +240,32 @@ def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None
             note.parent.mkdir(parents=True, exist_ok=True)
             note.write_text("")
             sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
-            node.ask("stop", name)
-        yield
+            node.ask("aside", name, window_s=_UNSEEN_S)
+        with _renewed(node, name) if runs else nullcontext():
+            yield
     finally:
         if note.exists():
             with unhurried():
                 _brought_back(node, name)
             note.unlink()
+
+
+@contextmanager
+def _renewed(node: Node, name: str) -> Iterator[None]:
+    """Show the node from time to time that we are still here, also while it has nothing else to do for us."""
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(_RENEW_S):
+            with suppress(Trouble):  # a node that is lost for longer is told by whoever wants something of it
+                node.ask("renew", name)
+
+    renewing = threading.Thread(target=renew, daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _brought_back(node: Node, name: str) -> None:

@@ -49,6 +49,13 @@ class Lock(Answer):
     controller: Mapping[str, Any] | None = None
 
 
+class Aside(Answer):
+    """For whose experiment a server is stopped; it comes back when they are done, or gone."""
+
+    who: str
+    since: str
+
+
 class Running(Answer):
     """The process that runs; `as_written` is None where it cannot be told."""
 
@@ -78,6 +85,7 @@ class Deployment(Answer):
     earlier: str | None = None
     pending: Trial | None = None
     lock: Lock | None = None
+    aside: Aside | None = None
     drift: tuple[Drift, ...] = ()
     running: Running | None = None
     unit: Unit | None = None

@@ -49,6 +49,12 @@ def lease(place: Place) -> dict[str, Any] | None:
     return {**found, "seen_s": round(uptime() - found["seen"], 1)}
 
 
+def last_seen(place: Place, token: str | None) -> float:
+    """When the apply with this token worked here last, in seconds of uptime; 0 if it never did."""
+    found = lease(place)
+    return float(found["seen"]) if found and found["token"] == token else 0.0
+
+
 def let_go(place: Place, document: dict[str, Any]) -> None:
     """End the apply of this request's holder; another one's stays."""
     with contextlib.suppress(OSError), place.lock.open("r+b") as source:

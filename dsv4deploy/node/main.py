@@ -24,7 +24,7 @@ VERBS = {
     **dict.fromkeys(("preview", "preflight", "held-here", "install", "stage", "switch"), "trial"),
     **dict.fromkeys(("rollback", "restore", "confirm", "release"), "trial"),
     "wait": "judging",
-    **dict.fromkeys(("start", "stop", "restart", "prune", "history", "status", "logs"), "serving"),
+    **dict.fromkeys(("aside", "renew", "start", "stop", "restart", "prune", "history", "status", "logs"), "serving"),
     **dict.fromkeys(("check", "measure", "bundle", "probe"), "checking"),
     **dict.fromkeys(("patches-status", "patches-verify", "patches-revert"), "patching"),
 }

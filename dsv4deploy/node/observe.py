@@ -10,7 +10,7 @@ from typing import Any
 from dsv4deploy.node import facts, kernels, procs, release, sourced, wait
 from dsv4deploy.node.checks import metrics
 from dsv4deploy.node.checks.target import OK, Target
-from dsv4deploy.node.files import text
+from dsv4deploy.node.files import read_json, text
 from dsv4deploy.node.lock import lease
 from dsv4deploy.node.place import Place, places, root_of
 from dsv4deploy.node.preflight import paths_of, preflight
@@ -76,6 +76,7 @@ def deployment(place: Place, wanted: str | None = None) -> dict[str, Any]:
         "releases": place.installed(),
         "pending": place.pending(),
         "lock": lease(place),
+        "aside": read_json(place.aside),
         "confirmed": release.last_confirmed(place),
         "earlier": release.last_confirmed(place, but=current),
         "start_seconds": [e["seconds"] for e in history if e.get("verb") == "confirmed" and "seconds" in e][-_STARTS:],

@@ -27,7 +27,7 @@ class Place(NamedTuple):
     """The folder of one deployed server.
 
     `releases/<digest>` are bundles, `current` links to one of them, `unconfirmed` exists while a start is on trial,
-    `spare` keeps room on the disk for going back, `taken-over` what stood in our place before, `history` has one JSON
+    `aside` while the server is stopped for somebody's experiment, `spare` keeps room on the disk for going back, `taken-over` what stood in our place before, `history` has one JSON
     object a line, `lock` says who works here, `run` belongs to the process supervisor.
     """
 
@@ -48,6 +48,10 @@ class Place(NamedTuple):
     @property
     def unconfirmed(self) -> Path:
         return self.folder / "unconfirmed"
+
+    @property
+    def aside(self) -> Path:
+        return self.folder / "aside"
 
     @property
     def spare(self) -> Path:

@@ -99,6 +99,7 @@ def _trial(place: Place, manifest: dict[str, Any], document: dict[str, Any]) -> 
     release.put_aside(place, manifest)
     files.write(place.spare, os.urandom(_SPARE_BYTES))  # zeros take no room on a disk that compresses
     files.write_json(place.unconfirmed, trial)
+    files.remove(place.aside)
     try:
         service.watch()
         place.remember("switch", to=digest, **{"from": current}, who=holder.get("who"), **sourced.noted(manifest))
@@ -197,15 +198,23 @@ def start(place: Place, document: dict[str, Any]) -> dict[str, Any]:
     digest, service = _settled(place)
     manifest = place.manifest(digest)
     if service.running() is not None:
+        files.remove(place.aside)
         return {"changed": False}
     _outfit(place, manifest, service, judged=False)
     held = sourced.noted(manifest)
     _cold_start(place, manifest, service)
+    files.remove(place.aside)
     place.remember("start", to=digest, **held)
     return {"changed": True}
 
 
 def stop(place: Place, document: dict[str, Any]) -> dict[str, Any]:
+    """Stop the current release until somebody starts it; nothing happens if none runs."""
+    files.remove(place.aside)
+    return halt(place)
+
+
+def halt(place: Place) -> dict[str, Any]:
     """Stop the current release; nothing happens if none runs."""
     digest, service = _settled(place)
     if service.running() is None:

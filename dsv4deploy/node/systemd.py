@@ -36,10 +36,12 @@ Restart=no
 TimeoutStopSec=15
 """
 _WATCH = """\
-# Written by dsv4deploy: brings back the previous release of {name} unless the new one is confirmed in time.
+# Written by dsv4deploy: brings back the previous release of {name} unless the new one is confirmed in time,
+# and {name} itself when it was stopped for an experiment whose controller is gone.
 [Unit]
-Description=Watch over an unconfirmed release of {name}
-ConditionPathExists={unconfirmed}
+Description=Watch over an unconfirmed release of {name}, or over its absence
+ConditionPathExists=|{unconfirmed}
+ConditionPathExists=|{aside}
 Before={name}.service
 [Service]
 Type=exec
@@ -184,13 +186,14 @@ class Systemd:
         return pages.of_journal(self.unit, lines, since, mark)
 
     def watch(self) -> None:
-        """Have the watch run from now on and after every boot, as long as a release is unconfirmed."""
+        """Have the watch run from now on and after every boot, as long as a release is unconfirmed or aside."""
         path = UNITS / self.watch_unit
         text = _WATCH.format(
             name=self.place.name,
             folder=shlex.quote(str(self.place.folder)),
             tool=shlex.quote(str(self.place.tool)),
             unconfirmed=self.place.unconfirmed,
+            aside=self.place.aside,
             python=sys.executable,
         )
         if files.text(path) != text:

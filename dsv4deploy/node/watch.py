@@ -1,4 +1,4 @@
-"""Who ends a trial that nobody else ends: while it runs, and after a reboot."""
+"""Who ends a trial that nobody else ends, and brings back what nobody else does: while it lasts, and after a reboot."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dsv4deploy.node.lock import held, lease
 from dsv4deploy.node.place import Place
 from dsv4deploy.node.procs import boot_id, uptime
 from dsv4deploy.node.supervisor import current_service
+from dsv4deploy.node.trouble import Trouble
 
 _POLL_S = 1.0
+_AGAIN_S = 10.0
 
 
 def settle(place: Place) -> int:
@@ -24,16 +26,28 @@ def settle(place: Place) -> int:
 
 
 def watch(place: Place) -> int:
-    """Wait until the trial is over; end it if it is overdue or nobody is there any more to end it."""
-    while place.unconfirmed.exists():
-        why = abandoned(place)
+    """Wait until the trial is over, or the server no longer stands aside; end either if nobody is left to do it."""
+    while place.unconfirmed.exists() or place.aside.exists():
+        why = abandoned(place) if place.unconfirmed.exists() else None
         if why:
             with held(place, {}):
                 if abandoned(place):
                     _switch().restore(place, why)
             return 0
+        if place.aside.exists():
+            _look_aside(place)
         time.sleep(_POLL_S)
     return 0
+
+
+def _look_aside(place: Place) -> None:
+    """Start the server again if it stands aside for somebody who is gone; what is in its way is waited for."""
+    aside = import_module("dsv4deploy.node.aside")
+    if aside.forgotten(place):
+        try:
+            aside.bring_back(place)
+        except Trouble:
+            time.sleep(_AGAIN_S)
 
 
 def abandoned(place: Place) -> str | None:

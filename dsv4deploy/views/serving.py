@@ -53,6 +53,8 @@ def _stopped(has: Deployment) -> list[str]:
         return []
     result = has.unit.result if has.unit else None
     told = [f"  ~ process: {result}"] if result not in {None, "success"} else []
+    if has.aside:
+        told.append(f"  stopped for an experiment of {has.aside.who} since {has.aside.since}, and comes back after it")
     if has.pending:
         to, back = has.pending.to[:_SHORT], (has.pending.before or "nothing")[:_SHORT]
         told.append(f"  ~ release {to} was on trial: the next start or apply goes back to {back} first")

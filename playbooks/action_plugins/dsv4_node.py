@@ -25,7 +25,7 @@ _OPTIONS = {
     "window_s", "keep", "lines", "holder", "why", "facts", "bundles", "last", "only", "capacity",
     "python", "words", "since_s", "follow", "trials", "below", "checksums",
 }  # fmt: skip
-_CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "start", "stop", "restart", "prune",
+_CHANGING = {"stage", "install", "switch", "rollback", "restore", "confirm", "aside", "start", "stop", "restart", "prune",
              "patches-revert"}  # fmt: skip
 
 

@@ -17,7 +17,7 @@ options:
     elements: str
     required: true
     choices: [observe, status, history, logs, check, measure, bundle, preflight, held-here, stage, install, switch, wait, confirm,
-              restore, rollback, start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
+              restore, rollback, aside, renew, start, stop, restart, prune, release, preview, probe, patches-status, patches-verify, patches-revert]
   name:
     description: Name of the deployment; taken from the bundle if one is given.
     type: str
@@ -49,7 +49,7 @@ options:
     description: For C(wait) and C(logs), how long one look may last, in seconds.
     type: float
   window_s:
-    description: For C(switch), when the node goes back by itself, in seconds.
+    description: For C(switch), when the node goes back by itself, in seconds; for C(aside), how long its holder may not be seen.
     type: float
   keep:
     description: How many releases to keep.

@@ -116,6 +116,25 @@ def test_a_controller_that_was_killed_leaves_a_node_that_the_next_run_brings_bac
     nothing_left(ground)
 
 
+def test_a_node_takes_its_service_back_by_itself_when_the_controller_is_not_seen_any_more(ground: Ground) -> None:
+    ground.write(profile("flash", PORT))
+    ground.write(ALONE.replace("FAILURE", "hung").replace("which", "other"), "experiment.yaml")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
+    ground.eventually(lambda: ground.pid(unit="other-switched"), STARTED_S)
+    _, out = ground.run("status", "--limit", "gpu01")
+    assert "stopped for an experiment of" in out
+    ground.kill(running)
+    # As if minutes had gone by: it was last seen before the boot, and the arm's lock is nobody's.
+    ground.shell(
+        """sed -i 's/"seen": [0-9.]*/"seen": -9999/' /opt/dsv4deploy/flash/aside; : >/opt/dsv4deploy/other-switched/lock"""
+    )
+    ground.eventually(lambda: ground.pid(unit="flash"), STARTED_S)
+    ground.serves(before)
+    nothing_left(ground)
+
+
 def test_arms_run_side_by_side_on_equal_nodes_and_an_arm_that_ends_both_ways_settles_nothing(ground: Ground) -> None:
     prepare(ground)
     broken = json.dumps({"rules": [{"when": {"port": 31000}, "then": {"fail": "oom-load"}}]})

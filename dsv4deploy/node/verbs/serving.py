@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Callable
 
+from dsv4deploy.node import aside as standing
 from dsv4deploy.node import release, switch
 from dsv4deploy.node.lock import held, let_go
 from dsv4deploy.node.observe import deployment
@@ -53,6 +54,8 @@ def logs(place: Place, document: Answer) -> Answer:
     return {"changed": False, "lines": page.lines, "mark": page.mark}
 
 
+aside = _alone(standing.aside)
+renew = _alone(standing.renew)
 start = _alone(switch.start)
 stop = _alone(switch.stop)
 restart = _alone(switch.restart)

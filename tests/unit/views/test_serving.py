@@ -9,6 +9,7 @@ from dsv4deploy.views.serving import history, status
 
 TRIAL = {"to": "b" * 64, "from": "a" * 64}
 REBOOTED = "it went with a reboot of the node, and nothing starts it again by itself"
+ASIDE = "  stopped for an experiment of ada@laptop since 12:00, and comes back after it"
 BACK = f"  ~ release {'b' * 12} was on trial: the next start or apply goes back to {'a' * 12} first"
 
 
@@ -20,6 +21,7 @@ BACK = f"  ~ release {'b' * 12} was on trial: the next start or apply goes back 
         ({"unit": {"active": "inactive", "result": REBOOTED}}, [f"  ~ process: {REBOOTED}"]),
         ({"unit": {"active": "inactive", "result": REBOOTED}, "pending": TRIAL}, [f"  ~ process: {REBOOTED}", BACK]),
         ({"running": {"pid": 7}, "pending": TRIAL}, []),
+        ({"aside": {"who": "ada@laptop", "since": "12:00"}}, [ASIDE]),
     ],
 )
 def test_how_it_ended_and_what_a_trial_that_it_left_means(seen: dict[str, Any], told: list[str]) -> None:
