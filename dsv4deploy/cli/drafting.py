@@ -17,13 +17,17 @@ _SUMMARY, _WHY = 200, 300
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What was shown: by which experiment, that these paths matter together, in a sentence, and what to do."""
+    """What was shown: by which experiment, that these paths matter together, in a sentence, and what to do.
+
+    `held` are further paths, without which nothing was shown.
+    """
 
     name: str
     paths: Sequence[str]
     says: str
     remedy: str
     saw: str
+    held: Sequence[str] = ()
 
 
 def marked(beside: Path, looked: Looked, answer: Mapping[str, Any], name: str, trial: Trial) -> list[str]:
@@ -54,7 +58,7 @@ def drafted(project: Path, looked: Looked, shown: Shown, failed: Trial) -> list[
         "hardware": "a rehearsal" if failed.rehearsal else _hardware(looked, failed.node),
         "saw": shown.saw,
     }
-    rule = draft_rule(looked.candidate, shown.paths, told)
+    rule = draft_rule(looked.candidate, shown.paths, told, shown.held)
     if rule is None:
         return [f"no draft rule: {' with '.join(shown.paths)} is no setting that a rule could name"]
     Rule.model_validate({**rule, "id": shown.name, "family": "own"})

@@ -214,7 +214,8 @@ def _drafted(course: Course, judgement: Judgement) -> list[str]:
     speaks = min(failed, key=lambda one: stage.beside(course.experiment.arms[one.arm], decision.matters))
     says = f"{' with '.join(decision.matters)}: {decision.verdict}"
     saw = "; ".join(f"{one.arm}: {one.outcome}" for one in judgement.trials)
-    shown = Shown(course.experiment.name, decision.matters, says, decision.remedy or "", saw)
+    held = stage.held(course.experiment, speaks.arm, {one.arm for one in failed})
+    shown = Shown(course.experiment.name, decision.matters, says, decision.remedy or "", saw, held)
     return drafting.drafted(course.project, course.looked[speaks.arm], shown, speaks)
 
 

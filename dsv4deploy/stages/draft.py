@@ -11,7 +11,7 @@ from dsv4deploy.stages.situation import Situation
 Tree = dict[str, Any]
 
 
-def draft_rule(one: Candidate, paths: Sequence[str], told: Mapping[str, str]) -> Tree | None:
+def draft_rule(one: Candidate, paths: Sequence[str], told: Mapping[str, str], held: Sequence[str] = ()) -> Tree | None:
     """The rule as the content of its file; None where nothing of `one` belongs to `paths`.
 
     Args:
@@ -19,10 +19,12 @@ def draft_rule(one: Candidate, paths: Sequence[str], told: Mapping[str, str]) ->
         paths: profile paths that were shown to matter together.
         told: `summary`, `why`, `remedy`, and of the evidence `ref`, `date`, `saw` and `hardware`. What a rehearsal
             showed is `inferred`, because it shows what was put into it.
+        held: further paths, without which nothing was shown.
     """
     conditions = list(_conditions(one, paths))
     if not conditions:
         return None
+    conditions += [condition for condition in _conditions(one, held) if condition not in conditions]
     names = [f"{kind}:{name}" for kind, name, _ in conditions]
     kind = one.facts.model.model_type
     facts: Tree = {"model": {"model_type": kind}} if kind else {}

@@ -1,7 +1,7 @@
 """Thinks about an experiment: what confounds it before anything is launched, which arm is next, what the outcomes mean."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
@@ -273,6 +273,17 @@ def beside(arm: Arm, matters: Sequence[str]) -> tuple[int, int]:
     """How many of the paths that matter an arm leaves as they are, and how many changes it has; the least speaks best."""
     left = [path for path in matters if not any(covers(path, change) for change in arm.changes)]
     return len(left), len(arm.changes)
+
+
+def held(experiment: Experiment, name: str, failed: Iterable[str]) -> tuple[str, ...]:
+    """The changes of an arm that its control and every arm that failed have alike: without them nothing was shown."""
+    arm = experiment.arms[name]
+    others = [experiment.arms[one].changes for one in (arm.control, *failed) if one]
+    return tuple(
+        path
+        for path, value in arm.changes.items()
+        if arm.control and all(path in other and other[path] == value for other in others)
+    )
 
 
 def covers(above: str, path: str) -> bool:

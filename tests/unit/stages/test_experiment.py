@@ -1,6 +1,7 @@
 """An experiment is criticised before it runs, and its outcomes mean what its table says, or that they settle nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from house import looked
@@ -12,7 +13,7 @@ from dsv4deploy.model.rule import Rule
 from dsv4deploy.source.rulebook import catalogue
 from dsv4deploy.stages.draft import draft_rule
 from dsv4deploy.stages.examples import failures
-from dsv4deploy.stages.experiment import beside, differences, judged, next_arm, objections, outcome_of
+from dsv4deploy.stages.experiment import beside, differences, held, judged, next_arm, objections, outcome_of
 from dsv4deploy.stages.marks import Candidate
 
 EXAMPLES = Path(__file__).parents[3] / "examples/compile-vs-kernel"
@@ -23,6 +24,7 @@ model: {path: /models/x, facts: {model_type: deepseek_v4}}
 hardware: {arch: sm_120}
 server: {port: 30000}
 """
+TOLD = dict.fromkeys(("summary", "why", "remedy", "ref", "date", "saw", "hardware"), "text")
 TABLE = [
     {"when": {"off": "ready", "on": "failed"}, "verdict": "compile is at fault", "matters": ["compile.torch_compile"]},
     {"when": {"off": "ready", "on": "ready"}, "verdict": "nothing is at fault"},
@@ -190,20 +192,38 @@ def test_a_start_has_one_word(answer: dict[str, object], word: str) -> None:
 
 def test_a_draft_holds_exactly_what_matters_and_its_own_test() -> None:
     profile = PROFILE + "compile: {torch_compile: true}\nenv: {SGLANG_X: 1}\n"
-    told = dict.fromkeys(("summary", "why", "remedy", "ref", "date", "saw", "hardware"), "text")
-    rule = draft_rule(looked(profile).candidate, ("compile.torch_compile",), told)
+    rule = draft_rule(looked(profile).candidate, ("compile.torch_compile",), TOLD)
     assert rule is not None
     assert rule["when"] == [{"setting": "enable_torch_compile", "is": True}]
     assert rule["scope"] == {"engine": "==0.5.17", "arch": ["sm_120"], "family": ["deepseek-v4"]}
     assert rule["evidence"][0]["grade"] == "reproduced"
     assert failures(Rule.model_validate({**rule, "id": "x", "family": "own"})) == ()
-    assert draft_rule(looked(profile).candidate, ("memory.fraction_static",), told) is None
+    assert draft_rule(looked(profile).candidate, ("memory.fraction_static",), TOLD) is None
+
+
+def test_a_draft_is_bound_to_what_no_arm_was_without_where_it_failed() -> None:
+    compiled = {"compile.torch_compile": True, "memory.fraction_static": 0.5}
+    arms: dict[str, Any] = {
+        "off": {},
+        "on": {"control": "off", "changes": compiled},
+        "mode": {"control": "on", "changes": {**compiled, "memory.fraction_static": 0.6, "env.SGLANG_X": 1}},
+        "alone": {"control": "off", "changes": {"env.SGLANG_X": 1}},
+    }
+    one = experiment(arms=arms)
+    assert held(one, "mode", {"mode"}) == ("compile.torch_compile",)
+    assert held(one, "mode", {"mode", "alone"}) == ()
+    assert held(one, "off", {"off"}) == ()
+    profile = PROFILE + "compile: {torch_compile: true}\nenv: {SGLANG_X: 1}\n"
+    rule = draft_rule(looked(profile).candidate, ("env.SGLANG_X",), TOLD, held(one, "mode", {"mode"}))
+    assert rule is not None
+    assert rule["when"] == [{"env": "SGLANG_X", "is": "1"}, {"setting": "enable_torch_compile", "is": True}]
+    assert rule["at"] == "env:SGLANG_X"
+    assert failures(Rule.model_validate({**rule, "id": "x", "family": "own"})) == ()
 
 
 def test_what_a_rehearsal_showed_is_inferred() -> None:
     profile = PROFILE.replace("venv: /opt/sglang", "venv: /opt/sglang, rehearsal: true") + "parallel: {tp: 4}\n"
-    told = dict.fromkeys(("summary", "why", "remedy", "ref", "date", "saw", "hardware"), "text")
-    rule = draft_rule(looked(profile).candidate, ("parallel.tp",), told)
+    rule = draft_rule(looked(profile).candidate, ("parallel.tp",), TOLD)
     assert rule is not None
     assert rule["evidence"][0]["grade"] == "inferred"
 
