@@ -2,16 +2,14 @@
 
 import json
 import shlex
-import signal
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from types import FrameType
 from typing import Any
 
-from dsv4deploy.cli import fleet
+from dsv4deploy.cli import ending, fleet
 from dsv4deploy.cli.remembering import Memory
 from dsv4deploy.cli.showing import short, shown
 from dsv4deploy.model.event import Event
@@ -149,15 +147,7 @@ def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, 
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and SIGTERM end the run between two steps instead of in the midst of one."""
+    """Let Ctrl-C, SIGTERM and a lost terminal end the run between two steps instead of in the midst of one."""
     asked: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with ending.heard_by(lambda heard, _: asked.append(heard)):
         yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

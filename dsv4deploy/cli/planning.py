@@ -2,9 +2,7 @@
 
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -72,13 +70,6 @@ class Over:
     sets: tuple[str, ...]
     waive: tuple[str, ...]
     retry: tuple[str, ...] = ()
-
-
-@contextmanager
-def workshop() -> Iterator[Path]:
-    """A folder for the bundles of one command."""
-    with tempfile.TemporaryDirectory(prefix="dsv4deploy-bundles-") as folder:
-        yield Path(folder)
 
 
 def ready(

@@ -49,7 +49,7 @@ def command(
     from dsv4deploy.cli import applying, house, planning, remembering
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
-    from dsv4deploy.rim import plan_file
+    from dsv4deploy.rim import plan_file, scratch
     from dsv4deploy.views import plan as view
 
     as_json = output_format is Format.JSON
@@ -58,7 +58,7 @@ def command(
         raise Trouble(
             "--plan applies exactly what was planned", "leave out PROFILE, --variant, --set and --waive", Exit.USAGE
         )
-    with planning.workshop() as folder:
+    with scratch.folder("bundles") as folder:
         try:
             ready = (
                 planning.planned_before(
