@@ -10,8 +10,9 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from dsv4deploy.model.facts import Frozen, Text
+from dsv4deploy.model.shapes import MARK
 
-MarkId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+MarkId = Annotated[str, StringConstraints(pattern=MARK)]
 # A value of JSON; marks hold nothing that another program could not read.
 Plain = Any
 
