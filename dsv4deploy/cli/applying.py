@@ -17,9 +17,10 @@ from dsv4deploy.model.plan import Action, Plan, Step
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible
 from dsv4deploy.rim.record import Record
-from dsv4deploy.stages.outcome import End, Outcome, code, outcomes
+from dsv4deploy.stages.outcome import End, Outcome, code, outcomes, passed_over
 
 _LINES_SHOWN = 5
+_SHORT = 12
 
 
 def agreed(plan: Plan, *, yes: bool) -> bool:
@@ -54,7 +55,7 @@ def batches(text: str) -> list[int | str]:
 def run(
     verb: str,
     options: ansible.Options,
-    steps: Sequence[Step],
+    plan: Plan,
     by_node: Mapping[str, Mapping[str, Any]],
     variables: Mapping[str, Any],
     *,
@@ -62,8 +63,8 @@ def run(
     as_json: bool = False,
     remember: Memory | None = None,
 ) -> int:
-    """Work on the nodes of `steps`, write down what failed and what ran, and return the exit code."""
-    record = Record(verb)
+    """Work on the nodes of `plan`, write down what failed and what ran, and return the exit code."""
+    record, steps = Record(verb), plan.work
     record.add({"plan": [asdict(step) for step in steps]})
 
     with interruptible() as stopping:
@@ -92,12 +93,13 @@ def run(
                 Exit.INTERRUPTED,
             )
     fleet.begun(played)
-    found = outcomes(steps, played.events)
+    worked = outcomes(steps, played.events)
+    found = (*worked, *passed_over(plan.refused))
     record.add({"outcomes": [asdict(one) for one in found], "exit": code(found)})
     record.close()
-    told, trouble = _remembered(remember, found, played.events)
+    told, trouble = _remembered(remember, worked, played.events)
     undo = _undo(options, steps) if verb == "apply" else ""
-    sys.stdout.write(_summary(found, undo, told, as_json=as_json))
+    sys.stdout.write(_summary(found, steps, undo, told, as_json=as_json))
     if record.lost:
         sys.stderr.write(f"{record.path} is not whole: {record.lost}\n")
     if trouble and code(found) is Exit.FINE:
@@ -128,7 +130,9 @@ def _undo(options: ansible.Options, steps: Sequence[Step]) -> str:
     return shlex.join(["dsv4deploy", "rollback", *words])
 
 
-def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, as_json: bool) -> str:
+def _summary(
+    found: Sequence[Outcome], steps: Sequence[Step], undo: str, remembered: Sequence[str], *, as_json: bool
+) -> str:
     if as_json:
         outcomes = [asdict(one) for one in found]
         told = {"schema": "outcome/1", "exit": code(found), "outcomes": outcomes, "remembered": remembered}
@@ -140,6 +144,9 @@ def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, 
             lines += [f"    {line}" for line in one.lines[-_LINES_SHOWN:]]
     done = sum(one.end is End.APPLIED for one in found)
     lines.append(f"{done} applied, {len(found) - done} not." if done < len(found) else f"{done} applied, 0 failed.")
+    releases = {step.release for step in steps}
+    if done and len(releases) == 1:
+        lines[-1] += f" Release {releases.pop()[:_SHORT]}."
     if done and undo:
         lines[-1] += f" To undo: {undo}"
     return "\n".join([*lines, *remembered]) + "\n"

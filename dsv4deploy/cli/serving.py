@@ -52,11 +52,17 @@ def meant(seen: Seen, name: str | None) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        lost = unreachable(seen)
-        raise Trouble(
-            lost[0] if lost else f"no node has a deployment{f' named {name}' if name else ''}", code=Exit.APPLY_FAILED
-        )
+        raise _nothing(seen, name)
     raise Trouble(f"there are several deployments: {', '.join(names)}", f"--name {names[0]}", Exit.USAGE)
+
+
+def _nothing(seen: Seen, name: str | None) -> Trouble:
+    lost, others = unreachable(seen), sorted({one for _, one, _ in deployments(seen, None)})
+    if lost:
+        return Trouble(lost[0], "dsv4deploy status tells of every node", Exit.APPLY_FAILED)
+    if others:
+        return Trouble(f"no node has a deployment named {name}", f"there is {', '.join(others)}", Exit.APPLY_FAILED)
+    return Trouble("no node has a deployment", "dsv4deploy apply brings one there", Exit.APPLY_FAILED)
 
 
 def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **more: object) -> dict[str, Event]:

@@ -94,14 +94,13 @@ def command(
             "dsv4_keep": keep,
         }
         by_node = ready.by_node(ready.plan.work)
-        code = applying.run(
+        return applying.run(
             "apply",
             options,
-            ready.plan.work,
+            ready.plan,
             by_node,
             variables,
             gone=ready.gone,
             as_json=as_json,
             remember=remembering.Memory(ready.asked, ready.looked),
         )
-    return max(code, ready.refused_code)
