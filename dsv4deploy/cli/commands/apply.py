@@ -40,7 +40,7 @@ def command(
     undrain: Annotated[
         str, typer.Option("--undrain", metavar="CMD", help="Command on this machine once it is ready.")
     ] = "",
-    keep: Annotated[int, typer.Option("--keep", min=1, help="How many releases a node keeps.")] = 5,
+    keep: Annotated[int, typer.Option("--keep", metavar="N", min=1, help="How many releases a node keeps.")] = 5,
     checksums: Checksums = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
