@@ -21,14 +21,20 @@ def seen(options: ansible.Options) -> Seen:
 
 
 def deployments(seen: Seen, name: str | None) -> list[tuple[str, str, Deployment]]:
-    """Every deployment of that name, or all of them: node, name, what it has."""
-    return [
+    """Every deployment of that name, or all that some node has: node, name, what it has.
+
+    What is deployed nowhere, such as the arms of an experiment that is over, is left out unless it is named, or
+    unless there is nothing else: a first start that failed is looked at too.
+    """
+    found = [
         (node, one, has)
         for node, answer in seen.items()
         if isinstance(answer, Observation)
         for one, has in answer.deployments.items()
-        if name in {None, one}
     ]
+    current = {one for _, one, has in found if has.current}
+    names = {name} if name else current or {one for _, one, _ in found}
+    return [(node, one, has) for node, one, has in found if one in names]
 
 
 def secrets(found: Sequence[tuple[str, str, Deployment]]) -> list[str]:
