@@ -2,8 +2,10 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
@@ -14,6 +16,7 @@ UNWRITTEN, INTERRUPTED = 3, 130
 def main() -> None:
     """Run the command line and end with its exit code, whatever becomes of the streams that it writes to."""
     sys.stdout, sys.stderr = map(_speaking, (sys.stdout, sys.stderr))
+    _end_as_with_ctrl_c()
     try:
         code = _run(sys.argv[1:])
         # What cannot be written is told here, not by Python while it ends.
@@ -24,10 +27,18 @@ def main() -> None:
         code = _forget_the_rest(0)
     except OSError as error:
         code = _forget_the_rest(UNWRITTEN)
-        print(f"error: the answer cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201 (to the user)
+        with suppress(OSError):  # where the terminal is gone, there is nobody to tell
+            print(f"error: the answer cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201 (to the user)
     # What is left lives to the end: before it ends, Python would look through all of it for garbage, a fifth of a run.
     gc.freeze()
     sys.exit(code)
+
+
+def _end_as_with_ctrl_c() -> None:
+    """Let SIGTERM and a lost terminal end a command like Ctrl-C, with everything put away; `nohup` has its way."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _run(words: Sequence[str]) -> int:

@@ -121,9 +121,17 @@ class Looked(Seen):
         """What marks are held against."""
         from dsv4deploy.stages.marks import Candidate  # noqa: PLC0415 (loaded where it is needed, see above)
 
-        engine = self.profile.engine
+        engine, health = self.profile.engine, self.profile.health
+        promised = {"longest_prompt": health.longest_prompt, "concurrency": health.concurrency}
         return Candidate(
-            self.launch, self.effective, self.facts, self.catalogue, self.patches, engine.rehearsal, engine.venv
+            self.launch,
+            self.effective,
+            self.facts,
+            self.catalogue,
+            self.patches,
+            engine.rehearsal,
+            engine.venv,
+            {kind: amount for kind, amount in promised.items() if amount},
         )
 
 

@@ -1,5 +1,6 @@
 """Finds the commands, runs one, and turns whatever happens into an exit code."""
 
+import contextlib
 import errno
 import functools
 import importlib
@@ -24,6 +25,8 @@ _NO_BUGS = {
     *(errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR),
     *(errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG, errno.ELOOP),
 }
+# What a stream answers that is written to: there is no room, the terminal is gone.
+_OF_STREAMS = {errno.ENOSPC, errno.EIO}
 # The steps of the flow, in the order in which `--help` shows them; a command names its own as `GROUP`.
 GROUPS = ("Check", "Render", "Deploy", "Observe", "Diagnose", "Knowledge")
 
@@ -138,7 +141,8 @@ def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
         except Trouble as trouble:
             code = _tell(trouble)
         except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)
+            with contextlib.suppress(OSError):  # a lost terminal interrupts too
+                print("interrupted", file=sys.stderr)
             code = Exit.INTERRUPTED
         except BrokenPipeError:
             # The reader (`| head`) has gone; Python would complain once more while it flushes at exit.
@@ -147,7 +151,7 @@ def _ends_in_a_code(command: Callable[..., Any]) -> Callable[..., None]:
         except typer.Exit:
             raise
         except OSError as error:
-            if error.errno == errno.ENOSPC and error.filename is None:
+            if error.errno in _OF_STREAMS and error.filename is None:
                 raise  # nobody's bug; the door tells it
             code = _of_this_machine(error) if error.errno in _NO_BUGS and error.filename else _own_bug(error)
         except Exception as bug:  # noqa: BLE001 (the last resort of the house: never a traceback)

@@ -2,16 +2,14 @@
 
 import json
 import shlex
-import signal
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from types import FrameType
 from typing import Any
 
-from dsv4deploy.cli import fleet
+from dsv4deploy.cli import ending, fleet
 from dsv4deploy.cli.remembering import Memory
 from dsv4deploy.cli.showing import short, shown
 from dsv4deploy.model.event import Event
@@ -19,9 +17,10 @@ from dsv4deploy.model.plan import Action, Plan, Step
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import ansible
 from dsv4deploy.rim.record import Record
-from dsv4deploy.stages.outcome import End, Outcome, code, outcomes
+from dsv4deploy.stages.outcome import End, Outcome, code, outcomes, passed_over
 
 _LINES_SHOWN = 5
+_SHORT = 12
 
 
 def agreed(plan: Plan, *, yes: bool) -> bool:
@@ -56,7 +55,7 @@ def batches(text: str) -> list[int | str]:
 def run(
     verb: str,
     options: ansible.Options,
-    steps: Sequence[Step],
+    plan: Plan,
     by_node: Mapping[str, Mapping[str, Any]],
     variables: Mapping[str, Any],
     *,
@@ -64,8 +63,8 @@ def run(
     as_json: bool = False,
     remember: Memory | None = None,
 ) -> int:
-    """Work on the nodes of `steps`, write down what failed and what ran, and return the exit code."""
-    record = Record(verb)
+    """Work on the nodes of `plan`, write down what failed and what ran, and return the exit code."""
+    record, steps = Record(verb), plan.work
     record.add({"plan": [asdict(step) for step in steps]})
 
     with interruptible() as stopping:
@@ -94,12 +93,13 @@ def run(
                 Exit.INTERRUPTED,
             )
     fleet.begun(played)
-    found = outcomes(steps, played.events)
+    worked = outcomes(steps, played.events)
+    found = (*worked, *passed_over(plan.refused))
     record.add({"outcomes": [asdict(one) for one in found], "exit": code(found)})
     record.close()
-    told, trouble = _remembered(remember, found, played.events)
+    told, trouble = _remembered(remember, worked, played.events)
     undo = _undo(options, steps) if verb == "apply" else ""
-    sys.stdout.write(_summary(found, undo, told, as_json=as_json))
+    sys.stdout.write(_summary(found, steps, undo, told, as_json=as_json))
     if record.lost:
         sys.stderr.write(f"{record.path} is not whole: {record.lost}\n")
     if trouble and code(found) is Exit.FINE:
@@ -130,7 +130,9 @@ def _undo(options: ansible.Options, steps: Sequence[Step]) -> str:
     return shlex.join(["dsv4deploy", "rollback", *words])
 
 
-def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, as_json: bool) -> str:
+def _summary(
+    found: Sequence[Outcome], steps: Sequence[Step], undo: str, remembered: Sequence[str], *, as_json: bool
+) -> str:
     if as_json:
         outcomes = [asdict(one) for one in found]
         told = {"schema": "outcome/1", "exit": code(found), "outcomes": outcomes, "remembered": remembered}
@@ -142,6 +144,9 @@ def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, 
             lines += [f"    {line}" for line in one.lines[-_LINES_SHOWN:]]
     done = sum(one.end is End.APPLIED for one in found)
     lines.append(f"{done} applied, {len(found) - done} not." if done < len(found) else f"{done} applied, 0 failed.")
+    releases = {step.release for step in steps}
+    if done and len(releases) == 1:
+        lines[-1] += f" Release {releases.pop()[:_SHORT]}."
     if done and undo:
         lines[-1] += f" To undo: {undo}"
     return "\n".join([*lines, *remembered]) + "\n"
@@ -149,15 +154,7 @@ def _summary(found: Sequence[Outcome], undo: str, remembered: Sequence[str], *, 
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and SIGTERM end the run between two steps instead of in the midst of one."""
+    """Let Ctrl-C, SIGTERM and a lost terminal end the run between two steps instead of in the midst of one."""
     asked: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with ending.heard_by(lambda heard, _: asked.append(heard)):
         yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

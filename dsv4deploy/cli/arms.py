@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dsv4deploy.cli import fleet, house
+from dsv4deploy.cli.fleet_options import Reach
 from dsv4deploy.cli.launching import Node
 from dsv4deploy.cli.remote_node import RemoteNode, surveyed
 from dsv4deploy.cli.told_by_node import facts_for
@@ -32,10 +33,7 @@ from dsv4deploy.stages.equal_nodes import chosen
 class Where:
     """What a command line says about where starts are made."""
 
-    inventories: tuple[str, ...] = ()
-    limit: str | None = None
-    become: bool = False
-    ask_become_pass: bool = False
+    reach: Reach
     local: bool = False
     world: Path | None = None
     only_look: bool = False
@@ -82,9 +80,7 @@ def ground(where: Where, project: Path) -> Ground:
     if where.here:
         return Here(project, where.world)
     try:
-        options = fleet.options(
-            where.inventories, limit=where.limit, become=where.become, ask_become_pass=where.ask_become_pass
-        )
+        options = where.reach.options()
     except Trouble as trouble:
         raise Trouble(
             trouble.message, f"{trouble.remedy}; or start it on this machine: --local", trouble.code

@@ -132,7 +132,16 @@ _REMEDIES = (
     ("Could not resolve hostname", "cannot be reached: its name cannot be resolved"),
     ("a password is required", "becoming root needs a password: use --ask-become-pass"),
     ("Missing sudo password", "becoming root needs a password: use --ask-become-pass"),
+    (
+        "Incorrect sudo password",
+        "the sudo password is wrong: give it with --ask-become-pass, or correct the inventory's",
+    ),
+    ("no vault secrets found", "a variable is encrypted: use --ask-vault-pass or --vault-password-file"),
+    ("no vault secrets were found that could decrypt", "the vault's password is another one than its variables have"),
+    ("Network is unreachable", "cannot be reached: there is no network to it"),
+    ("kex_exchange_identification", "cannot be reached: the connection ended before ssh began: see its jump host"),
     ("is not in the sudoers file", "this user may not become root there"),
+    ("Data could not be sent to remote host", "cannot be reached: the connection broke off"),
 )
 
 

@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 # What `on_nodes` gives; what talks to Ansible is loaded only when a command runs.
 Nodes: TypeAlias = "Options"
+_FIRST = {"inventory", "limit"}  # which nodes; how they are reached comes last in a command's help
 Inventory = Annotated[
     list[str],
     typer.Option(
@@ -31,7 +33,7 @@ Name = Annotated[
 Limit = Annotated[
     str | None, typer.Option("--limit", metavar="NODES", help="Only these nodes or groups, as Ansible has it.")
 ]
-Forks = Annotated[int, typer.Option("--forks", min=1, help="How many nodes are worked on at once.")]
+Forks = Annotated[int, typer.Option("--forks", min=1, metavar="N", help="How many nodes are worked on at once.")]
 Become = Annotated[bool, typer.Option("--become", "-b", help="Become root on the nodes.")]
 AskBecomePass = Annotated[
     bool, typer.Option("--ask-become-pass", "-K", help="Ask for the password that becoming root needs.")
@@ -65,24 +67,77 @@ Checksums = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How nodes are reached, as the command line says it; passwords are asked for once `options` are."""
+
+    inventory: Sequence[str] = ()
+    limit: str | None = None
+    forks: int = 16
+    become: bool = False
+    ask_become_pass: bool = False
+    vault_password_file: str | None = None
+    ask_vault_pass: bool = False
+    ansible_arg: Sequence[str] = ()
+    ansible: bool = False
+
+    def options(self) -> Nodes:
+        """The same for Ansible.
+
+        Raises:
+            Trouble: no inventory is named, and there is none where it usually is; or there is nobody to ask.
+        """
+        from dsv4deploy.cli import fleet
+
+        return fleet.options(
+            self.inventory,
+            limit=self.limit,
+            forks=self.forks,
+            become=self.become,
+            ask_become_pass=self.ask_become_pass,
+            vault_password_file=self.vault_password_file,
+            ask_vault_pass=self.ask_vault_pass,
+            extra=self.ansible_arg,
+            show=self.ansible,
+        )
+
+
 def on_nodes(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command on nodes the options that all of them share; it has them as its one argument `options`."""
-    own = [one for one in inspect.signature(command).parameters.values() if one.name != "options"]
-    inventory, limit, *rest = shared = tuple(inspect.signature(_options).parameters.values())
+    return _sharing(command, "options", Reach.options)
+
+
+def if_on_nodes(command: Callable[..., int]) -> Callable[..., int]:
+    """The same for a command that may do without nodes; it has them as its argument `reach`."""
+    return _sharing(command, "reach", lambda reach: reach)
+
+
+def on_one_node(command: Callable[..., int]) -> Callable[..., int]:
+    """The same for a command whose argument is the node, and nothing else limits it."""
+    return _sharing(command, "reach", lambda reach: reach, without="limit")
+
+
+def _sharing(
+    command: Callable[..., int], argument: str, given_as: Callable[[Reach], object], *, without: str = ""
+) -> Callable[..., int]:
+    own = [one for one in inspect.signature(command).parameters.values() if one.name != argument]
+    shared = [one for one in inspect.signature(_reach).parameters.values() if one.name != without]
 
     @functools.wraps(command)
     def with_options(**given: Any) -> int:  # noqa: ANN401 (whatever the command line says)
-        return command(options=_options(**{one.name: given.pop(one.name) for one in shared}), **given)
+        reach = _reach(**{one.name: given.pop(one.name) for one in shared})
+        return command(**{argument: given_as(reach)}, **given)
 
     front = [one for one in own if one.kind is not one.KEYWORD_ONLY]
-    arranged = [*front, inventory, limit, *own[len(front) :], *rest]
+    first = [one for one in shared if one.name in _FIRST]
+    arranged = [*front, *first, *own[len(front) :], *(one for one in shared if one not in first)]
     # What the framework reads off a function is its signature.
     with_options.__signature__ = inspect.Signature(arranged, return_annotation=int)  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in arranged}
     return with_options
 
 
-def _options(
+def _reach(
     *,
     inventory: Inventory = [],  # noqa: B006 (typer copies it)
     limit: Limit = None,
@@ -93,17 +148,15 @@ def _options(
     ask_vault_pass: AskVaultPass = False,
     ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
     ansible: ShowAnsible = False,
-) -> Nodes:
-    from dsv4deploy.cli import fleet
-
-    return fleet.options(
-        inventory,
-        limit=limit,
-        forks=forks,
-        become=become,
-        ask_become_pass=ask_become_pass,
-        vault_password_file=vault_password_file,
-        ask_vault_pass=ask_vault_pass,
-        extra=ansible_arg,
-        show=ansible,
+) -> Reach:
+    return Reach(
+        tuple(inventory),
+        limit,
+        forks,
+        become,
+        ask_become_pass,
+        vault_password_file,
+        ask_vault_pass,
+        tuple(ansible_arg),
+        ansible,
     )

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any, Protocol, TextIO
 
-from dsv4deploy.cli import house
+from dsv4deploy.cli import ending, house
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.experiment import CHECK_FAILED, INFRASTRUCTURAL, PROGRESSING, REACHED, READY, Trial
@@ -33,7 +32,6 @@ _MARGIN_S = 120.0
 _UNSEEN_S = 150.0
 _RENEW_S = 40.0
 _USUAL_LIMIT_S = 1800.0
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Answer = Mapping[str, Any]
 Tell = Callable[[str], object]
 
@@ -283,20 +281,13 @@ def _brought_back(node: Node, name: str) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C, SIGTERM and a lost terminal end the work with everything brought back; exit code 130."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in _ENDING}
     try:
-        yield
+        with ending.heard_by(signal.default_int_handler):
+            yield
     except KeyboardInterrupt:
         raise Trouble(
             "interrupted: what ran before runs again", "run it again; what is done counts", Exit.INTERRUPTED
         ) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -306,11 +297,7 @@ def unhurried() -> Iterator[None]:
         yield
         return
     asked: list[int] = []
-    before = {number: signal.signal(number, lambda heard, _: asked.append(heard)) for number in _ENDING}
-    try:
+    with ending.heard_by(lambda heard, _: asked.append(heard)):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if asked:
         raise KeyboardInterrupt

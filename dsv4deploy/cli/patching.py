@@ -2,11 +2,12 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dsv4deploy.cli.fleet_options import Reach
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.rim import kernels
 from dsv4deploy.views import kernels as view
@@ -18,20 +19,15 @@ Answer = Mapping[str, Any]
 class Fleet:
     """The nodes that are meant, if any inventory is."""
 
-    inventory: Sequence[str]
+    reach: Reach
     name: str | None
-    limit: str | None
-    become: bool
-    ask_become_pass: bool
 
     def ask(self, verb: str) -> tuple[dict[str, Answer], list[str]]:
         """What each node answers, and one line for each that does not."""
         from dsv4deploy.cli import fleet, serving
         from dsv4deploy.model.event import Kind
 
-        options = fleet.options(
-            self.inventory, limit=self.limit, become=self.become, ask_become_pass=self.ask_become_pass
-        )
+        options = self.reach.options()
         seen = serving.seen(options)
         chosen = serving.meant(seen, self.name)
         nodes = [node for node, _, _ in serving.deployments(seen, chosen)]
@@ -55,7 +51,7 @@ def install(bundle: Path | None, venv: Path | None, *, as_json: bool) -> int:
 
 def look(verb: str, bundle: Path | None, venv: Path | None, fleet: Fleet, *, as_json: bool) -> int:
     """The status or the proof of a bundle, of a venv, or of the nodes of an inventory."""
-    if fleet.inventory:
+    if fleet.reach.inventory:
         return _look_at_nodes(verb, fleet, as_json=as_json)
     if bundle is None and venv is not None:
         return _look_at_venv(kernels.in_venv(venv), as_json=as_json)
@@ -70,7 +66,7 @@ def look(verb: str, bundle: Path | None, venv: Path | None, fleet: Fleet, *, as_
 def revert(bundle: Path | None, venv: Path | None, fleet: Fleet, *, as_json: bool) -> int:
     """Undo the patches of a bundle, of a venv, or on the nodes of an inventory."""
     lost: list[str] = []
-    if fleet.inventory:
+    if fleet.reach.inventory:
         answers, lost = fleet.ask("revert")
     elif bundle is None and venv is not None:
         answers = {str(venv): kernels.revert_venv(venv)}

@@ -2,9 +2,7 @@
 
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from dsv4deploy.rim.project import MarkFiles
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.stages.assign import Assignment, Host, assign, machines, overlaps
 from dsv4deploy.stages.marks import PREFIX, last_success
+from dsv4deploy.stages.outcome import code, passed_over
 from dsv4deploy.stages.plan import plan
 
 _USUAL_PROFILE = "profile.yaml"
@@ -46,10 +45,7 @@ class Ready:
     @property
     def refused_code(self) -> Exit:
         """What it means that the plan refuses something: a mark says no, or a node does."""
-        changes = [change for step in self.plan.refused for change in step.changes]
-        if changes and all(change.subject.startswith(PREFIX) for change in changes):
-            return Exit.FOUND
-        return Exit.APPLY_FAILED if self.plan.refused else Exit.FINE
+        return code(passed_over(self.plan.refused))
 
     def by_node(self, steps: Sequence[Step]) -> dict[str, dict[str, Any]]:
         """The variables of each node that has work: its bundles, and the release that must still be current."""
@@ -72,13 +68,6 @@ class Over:
     sets: tuple[str, ...]
     waive: tuple[str, ...]
     retry: tuple[str, ...] = ()
-
-
-@contextmanager
-def workshop() -> Iterator[Path]:
-    """A folder for the bundles of one command."""
-    with tempfile.TemporaryDirectory(prefix="dsv4deploy-bundles-") as folder:
-        yield Path(folder)
 
 
 def ready(

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from dsv4deploy.cli.remote_node import RemoteNode
 from dsv4deploy.flow import Looked, looked_at
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import ansible, bundles, probing
+from dsv4deploy.rim import ansible, bundles, probing, scratch
 from dsv4deploy.rim.local_node import installable
 from dsv4deploy.rim.texts import Files
 from dsv4deploy.source.probe_document import read_probes, recorded
@@ -92,10 +91,10 @@ def on_nodes(
     if output and len(nodes) > 1:
         raise Trouble("the answers of several nodes do not go into one file", "choose one node: --limit", Exit.USAGE)
     words = [*what.words, *(word for one in kernels for word in ("--kernel", one))]
-    with tempfile.TemporaryDirectory(prefix="dsv4deploy-probe-") as folder:
+    with scratch.folder("probe") as folder:
         more: dict[str, Any] = {"trials": dict(what.trials)} if what.trials else {}
         if what.bundle:
-            path = Path(folder, what.bundle.name)
+            path = folder / what.bundle.name
             bundles.write(what.bundle, path)
             more["bundle"] = str(path)
         more |= {"python": str(what.python), "words": words, "limit_s": _ALL_S}

@@ -1,10 +1,8 @@
 """One node of an inventory, asked through Ansible; a node that is lost for a moment is asked again."""
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dsv4deploy.cli import fleet
@@ -12,7 +10,7 @@ from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.observed import Observation
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import ansible, bundles
+from dsv4deploy.rim import ansible, bundles, scratch
 
 _PATIENCE_S = 120.0
 _PAUSE_S = 5.0
@@ -52,8 +50,8 @@ class RemoteNode:
 
     def put(self, bundle: Bundle) -> None:
         """Check the node and install the release; nothing is started."""
-        with tempfile.TemporaryDirectory(prefix="dsv4deploy-arm-") as folder:
-            path = Path(folder, bundle.name)
+        with scratch.folder("arm") as folder:
+            path = folder / bundle.name
             bundles.write(bundle, path)
             self.ask("stage", bundle.name, bundle=str(path))
 
@@ -74,7 +72,7 @@ class RemoteNode:
 
 def surveyed(options: ansible.Options, nodes: Sequence[RemoteNode], bundle: Bundle) -> dict[str, Observation | str]:
     """What each node says to the release, or why it does not answer; one trip for all."""
-    with tempfile.TemporaryDirectory(prefix="dsv4deploy-arm-") as folder:
-        path = Path(folder, bundle.name)
+    with scratch.folder("arm") as folder:
+        path = folder / bundle.name
         bundles.write(bundle, path)
         return fleet.observe(options, {node.name: [str(path)] for node in nodes})

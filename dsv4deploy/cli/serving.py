@@ -21,14 +21,20 @@ def seen(options: ansible.Options) -> Seen:
 
 
 def deployments(seen: Seen, name: str | None) -> list[tuple[str, str, Deployment]]:
-    """Every deployment of that name, or all of them: node, name, what it has."""
-    return [
+    """Every deployment of that name, or all that some node has: node, name, what it has.
+
+    What is deployed nowhere, such as the arms of an experiment that is over, is left out unless it is named, or
+    unless there is nothing else: a first start that failed is looked at too.
+    """
+    found = [
         (node, one, has)
         for node, answer in seen.items()
         if isinstance(answer, Observation)
         for one, has in answer.deployments.items()
-        if name in {None, one}
     ]
+    current = {one for _, one, has in found if has.current}
+    names = {name} if name else current or {one for _, one, _ in found}
+    return [(node, one, has) for node, one, has in found if one in names]
 
 
 def secrets(found: Sequence[tuple[str, str, Deployment]]) -> list[str]:
@@ -52,11 +58,17 @@ def meant(seen: Seen, name: str | None) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        lost = unreachable(seen)
-        raise Trouble(
-            lost[0] if lost else f"no node has a deployment{f' named {name}' if name else ''}", code=Exit.APPLY_FAILED
-        )
+        raise _nothing(seen, name)
     raise Trouble(f"there are several deployments: {', '.join(names)}", f"--name {names[0]}", Exit.USAGE)
+
+
+def _nothing(seen: Seen, name: str | None) -> Trouble:
+    lost, others = unreachable(seen), sorted({one for _, one, _ in deployments(seen, None)})
+    if lost:
+        return Trouble(lost[0], "dsv4deploy status tells of every node", Exit.APPLY_FAILED)
+    if others:
+        return Trouble(f"no node has a deployment named {name}", f"there is {', '.join(others)}", Exit.APPLY_FAILED)
+    return Trouble("no node has a deployment", "dsv4deploy apply brings one there", Exit.APPLY_FAILED)
 
 
 def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **more: object) -> dict[str, Event]:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from dsv4deploy.model.profile.section import Count, Port, Section
+from dsv4deploy.model.shapes import WORD
 from dsv4deploy.model.text import Line, Name
 
 # `ready`, `reached`, `failed` (whatever the class), `check-failed`, `progressing` or the class of a failure.
-Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+Word = Annotated[str, Field(pattern=WORD)]
 
 # What becomes of an arm. `failed` in a table stands for any class of failure, and for a check that failed.
 READY: Final = "ready"

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from dsv4deploy.model.facts import Frozen, Text
+from dsv4deploy.model.shapes import MARK
 
-MarkId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+MarkId = Annotated[str, StringConstraints(pattern=MARK)]
 # A value of JSON; marks hold nothing that another program could not read.
 Plain = Any
 
@@ -55,12 +56,14 @@ class Condition(Frozen):
     """What was started, without what cannot matter to a failure.
 
     `settings` holds what took effect and is not the engine's default; `written` what somebody wrote where that is
-    something else, or where nobody could tell what took effect.
+    something else, or where nobody could tell what took effect. `demand` holds the promised load (`health.longest_prompt`,
+    `health.concurrency`) where that is what failed: less of it was never tried.
     """
 
     settings: Mapping[str, Plain] = Field(default_factory=dict)
     written: Mapping[str, Plain] = Field(default_factory=dict)
     environment: Mapping[str, str] = Field(default_factory=dict)
+    demand: Mapping[str, int] = Field(default_factory=dict)
 
 
 class Retired(Frozen):

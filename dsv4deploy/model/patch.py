@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from dsv4deploy.model.profile.engine import Provides
 from dsv4deploy.model.profile.section import Natural, Section
+from dsv4deploy.model.shapes import MODULE, PACKAGE
 from dsv4deploy.model.text import Argument, Digest, Line, Name, VariableName, unfit
 
 _ONE = r"\s*(==|!=|<=|>=|<|>|~=)\s*[\w.+!-]+\*?\s*"
@@ -39,8 +40,8 @@ def _arch(text: str) -> str:
 
 
 Inside = Annotated[Line, AfterValidator(_inside)]
-Module = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
-Package = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
+Module = Annotated[str, Field(pattern=MODULE)]
+Package = Annotated[str, Field(pattern=PACKAGE)]
 Specifier = Annotated[str, AfterValidator(_range)]
 Arch = Annotated[str, AfterValidator(_arch)]
 Kind = Literal["overlay", "diff", "wheel", "tuning"]

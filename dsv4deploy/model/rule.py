@@ -9,8 +9,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from dsv4deploy.model.diagnostic import Level
+from dsv4deploy.model.shapes import SLUG
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9.]+)*$")]
+Slug = Annotated[str, StringConstraints(pattern=SLUG)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Scalar: TypeAlias = bool | int | float | str | None
 # What a rule asks about: `setting:DEST` (in effect), `written:DEST` (as it stands there, None if it does not),

@@ -6,7 +6,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from dsv4deploy.model.shapes import DIGEST, NAME, VARIABLE, VERSION
+
 LONGEST = 65_536
+_HOME = re.compile(r"~[^/]*/")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -54,11 +57,20 @@ def _line(text: str) -> str:
     return _argument(text)
 
 
+def _location(text: str) -> str:
+    if _HOME.match(text):
+        raise unfit(
+            "no shell reads it on the node, so that `~` stays as it is", "write the whole path, such as /home/..."
+        )
+    return _argument(text)
+
+
 Argument = Annotated[str, AfterValidator(_argument)]
 Line = Annotated[str, AfterValidator(_line), Field(min_length=1)]
 Pattern = Annotated[Line, AfterValidator(_pattern)]
 Path = Annotated[str, AfterValidator(_path)]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]
-VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Version = Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+(\.post\d+|rc\d+|\.dev\d+)?(\+[A-Za-z0-9.]+)?$")]
+Location = Annotated[str, AfterValidator(_location)]
+Name = Annotated[str, Field(pattern=NAME)]
+VariableName = Annotated[str, Field(pattern=VARIABLE)]
+Digest = Annotated[str, Field(pattern=DIGEST)]
+Version = Annotated[str, Field(pattern=VERSION)]

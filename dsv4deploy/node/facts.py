@@ -12,6 +12,7 @@ from typing import Any
 
 from dsv4deploy.node import gpus, procs
 from dsv4deploy.node.files import text
+from dsv4deploy.node.sites import sites
 
 # The facts document's key for each distribution, under every name it had.
 _PACKAGES = {
@@ -25,6 +26,7 @@ _PACKAGES = {
     "nccl": ("nvidia-nccl-cu13", "nvidia-nccl-cu12"),
     "mooncake": ("mooncake-transfer-engine",),
 }
+_ABOUT = re.compile(r"^(Name|Version): (\S+)\s*$", re.MULTILINE)
 _KIB_PER_GIB = 1 << 20
 # PCI configuration space: where the lists of capabilities begin, their ids, and the kinds of port.
 _FIRST_CAPABILITY, _FIRST_EXTENDED = 0x34, 0x100
@@ -53,24 +55,20 @@ def packages(python: str) -> dict[str, str]:
 def installed(python: str) -> dict[str, str]:
     """The version of every distribution in the venv, by its plain name."""
     versions: dict[str, str] = {}
-    for site in site_packages(python):
+    for site in sites(python).folders:
         for info in sorted(site.glob("*.dist-info")):
             name, _, version = info.name[: -len(".dist-info")].partition("-")
             versions.setdefault(plain(name), version)
+        for info in sorted(site.glob("*.egg-info")):  # installed from its sources with `setup.py develop`
+            said = dict(_ABOUT.findall(text(info / "PKG-INFO")))
+            if {"Name", "Version"} <= said.keys():
+                versions.setdefault(plain(said["Name"]), said["Version"])
     return versions
 
 
 def plain(name: str) -> str:
     """The one spelling of a distribution's name, as PEP 503 has it."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def site_packages(python: str) -> list[Path]:
-    """The folders that hold the packages of a venv, by the place of its interpreter."""
-    venv = Path(python).parent.parent
-    if not (venv / "pyvenv.cfg").exists():
-        return []
-    return sorted(venv.glob("lib*/python3*/site-packages"))
 
 
 def _cards() -> dict[str, Any]:

@@ -13,7 +13,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file
@@ -22,6 +21,7 @@ from typing import Any
 
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.trouble import Exit, Trouble
+from dsv4deploy.rim import scratch
 from dsv4deploy.rim.nodetool import build
 from dsv4deploy.rim.shipped import shipped
 from dsv4deploy.stages.assign import Host
@@ -122,18 +122,18 @@ def play(
             tell(event)
         return False
 
-    with tempfile.TemporaryDirectory(prefix="dsv4deploy-") as private, as_file(shipped("playbooks")) as playbooks:
-        own, tool = Path(private, "nodes.json"), Path(private, "node.pyz")
+    with scratch.folder("ansible") as private, as_file(shipped("playbooks")) as playbooks:
+        own, tool = private / "nodes.json", private / "node.pyz"
         tool.write_bytes(build())
         # Where this file is already, ansible-runner does not write down the passwords that it is given.
-        Path(private, "env").mkdir()
-        Path(private, "env/passwords").write_text("{}")
+        (private / "env").mkdir()
+        (private / "env/passwords").write_text("{}")
         kept = _kept_alive(options)
         variables_of = {node: {**kept.get(node, {}), **by_node.get(node, {})} for node in nodes}
         own.write_text(json.dumps({"all": {"hosts": variables_of}}))
         with _handed_over(options.vault_password) as vault:
             result = ansible_runner.run(
-                private_data_dir=private,
+                private_data_dir=str(private),
                 project_dir=str(playbooks),
                 playbook=f"{name}.yml",
                 inventory=[*_absolute(options), str(own)],
@@ -145,7 +145,7 @@ def play(
                 event_handler=hear,
                 cancel_callback=stopping,
                 envvars=_environment(options),
-                settings={"suppress_env_files": True, "pexpect_timeout": _ATTENTION_S},
+                settings={"pexpect_timeout": _ATTENTION_S},
             )
             # Read while the artifacts exist: afterwards ansible-runner waits for them for a minute.
             output = "" if events else result.stdout.read()

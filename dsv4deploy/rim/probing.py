@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from dsv4deploy.model.trouble import Trouble
 from dsv4deploy.node import probe
 from dsv4deploy.node import trouble as node_trouble
+from dsv4deploy.rim import scratch
 
 _ROOM = "dsv4deploy/probes"
 
@@ -40,10 +40,10 @@ def run(
     Raises:
         Trouble: that Python cannot run them, with the last thing it said.
     """
-    with tempfile.TemporaryDirectory(prefix="dsv4deploy-probes-") as folder:
+    with scratch.folder("probes") as folder:
         more = dict(beside or {})
-        surroundings = _prepared(Path(folder), {**more, "sources": {**sources(), **more.get("sources", {})}})
-        out = Path(folder, "answers.json")
+        surroundings = _prepared(folder, {**more, "sources": {**sources(), **more.get("sources", {})}})
+        out = folder / "answers.json"
         command = [str(python), "-m", "dsv4deploy.probes", str(out), *words]
         said = _listened(command, folder, surroundings, tell)
         if not out.exists():
@@ -60,7 +60,7 @@ def _prepared(folder: Path, document: dict[str, Any]) -> dict[str, str]:
 
 
 def _listened(
-    command: Sequence[str], folder: str, surroundings: Mapping[str, str], tell: Callable[[str], None]
+    command: Sequence[str], folder: Path, surroundings: Mapping[str, str], tell: Callable[[str], None]
 ) -> list[str]:
     """Start `command` in a group of its own, hear it to its end, and leave nothing of it when we are interrupted."""
     try:

@@ -12,6 +12,7 @@ from dsv4deploy.model.diagnostic import Diagnostic, Level
 from dsv4deploy.model.document import KeyPath, Merged, Tree, dotted
 from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.place import Place
+from dsv4deploy.model.shapes import SHAPES
 from dsv4deploy.source import schema
 
 _KINDS = {
@@ -35,6 +36,7 @@ _CHOICES = ("literal_error", "enum")
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 _CHOICE = re.compile(r"'((?:[^'\\\\]|\\\\.)*)'|([^\s',]+)(?=,| or |$)")
 _PREFIX = re.compile("^(?:Value error, |Assertion failed, |Input should be )")
+_FEW = 3
 _YES = {"yes", "on", "y", "true", "1"}
 _NO = {"no", "off", "n", "false", "0"}
 
@@ -85,16 +87,29 @@ class _Telling:
         if choices and isinstance(value, str):
             near = _did_you_mean(value, choices)
             return self._diagnostic("invalid-value", f"{self.name} cannot be {_shown(value)}{near}", f"write {wanted}")
-        remedy = _mended(value, kinds, self.merged.written(self.misfit.path)) or f"write {wanted}"
+        remedy = _mended(value, kinds, self.merged.written(self.misfit.path)) or f"write {wanted}{self._keys(kinds)}"
         return self._diagnostic("wrong-type", f"{self.name}: expected {wanted}, got {_got(value)}", remedy)
+
+    def _keys(self, kinds: Sequence[str]) -> str:
+        """What a mapping that was expected consists of."""
+        known = schema.known_keys(self.model, self.misfit.path, frozenset({self.misfit.member}))
+        return f" of {', '.join(known)}" if known and kinds == ["a mapping"] else ""
 
     def unknown_key(self) -> Diagnostic:
         *above, key = self.misfit.path
         known = schema.known_keys(self.model, tuple(above), frozenset({self.misfit.member}))
         inside = f" in {dotted(tuple(above))}" if above else ""
-        message = f"unknown key {key}{inside}{_did_you_mean(str(key), known)}"
+        message = f"unknown key {key}{inside}{self._at_home(str(key)) or _did_you_mean(str(key), known)}"
         place = self.merged.keys.get(self.misfit.path)
         return self._diagnostic("unknown-key", message, f"known here: {', '.join(known)}", place, "unknown here")
+
+    def _at_home(self, key: str) -> str:
+        """Where the key was meant to stand, if it has one home, or two or three."""
+        above = self.misfit.path[:-1]
+        everywhere = schema.homes(self.model, key)
+        homes = [home for home in everywhere if home[: len(above)] == above] or everywhere
+        names = [str(home[-1]) if home[:-1] == above else dotted(home) for home in homes]
+        return f"; did you mean {' or '.join(names)}?" if 0 < len(names) <= _FEW else ""
 
     def missing_key(self, key: str = "") -> Diagnostic:
         path = (*self.misfit.path, key) if key else self.misfit.path
@@ -136,9 +151,9 @@ class _Telling:
 
     def invalid(self) -> Diagnostic:
         error = self.misfit.error
-        said = _FORMS[error["type"]].format_map(error.get("ctx", {})) if error["type"] in _FORMS else _said(error)
-        value = error["input"]
-        remedy = error.get("ctx", {}).get("remedy") or self._reference()
+        said, context, value = _said(error), error.get("ctx", {}), error["input"]
+        shape = SHAPES.get(context.get("pattern", ""))
+        remedy = context.get("remedy") or (f"write it like {shape.like}" if shape else self._reference())
         if self.misfit.is_key:
             owner = dotted(self.misfit.path[:-1])
             place = self.merged.keys.get(self.misfit.path)
@@ -205,7 +220,10 @@ def _listed(expected: str) -> list[str]:
 
 
 def _said(error: ErrorDetails) -> str:
-    return _PREFIX.sub("", error["msg"])
+    kind, context = error["type"], error.get("ctx", {})
+    if shape := SHAPES.get(context.get("pattern", "")):
+        return f"it must be {shape.words}"
+    return _FORMS[kind].format_map(context) if kind in _FORMS else _PREFIX.sub("", error["msg"])
 
 
 def _got(value: Tree) -> str:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dsv4deploy.model.document import KeyPath
+from dsv4deploy.model.profile.section import Env, Says
 
 Annotation: TypeAlias = Any  # what typing knows: a class, a union, an alias, a literal
 
@@ -20,6 +21,12 @@ def known_keys(model: type[BaseModel], path: KeyPath, tags: frozenset[str]) -> l
     found = list(models(model, path))
     tried = [one for one in found if one.__name__ in tags or tags & _discriminators(one)] or found
     return sorted({name for one in tried for name in _names(one)})
+
+
+def homes(model: type[BaseModel], word: str) -> list[KeyPath]:
+    """Where `word` would be at home: keys of that name, and keys that stand for the engine's flag or variable of it."""
+    wanted = _plain(word)
+    return [path for path, info in _keys(model, (), (model,)) if wanted in (_plain(str(path[-1])), *_said_by(info))]
 
 
 def field(model: type[BaseModel], path: KeyPath) -> FieldInfo | None:
@@ -65,6 +72,25 @@ def reached(annotation: Annotation, path: KeyPath) -> Iterator[Annotation]:
             continue
         for below in _below(one, path[0]):
             yield from reached(below, path[1:])
+
+
+def _keys(
+    model: type[BaseModel], path: KeyPath, way: tuple[type[BaseModel], ...]
+) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    for name, info in _names(model).items():
+        yield (*path, name), info
+        for below in models(info.annotation):
+            if below not in way:  # a model may hold itself
+                yield from _keys(below, (*path, name), (*way, below))
+
+
+def _said_by(info: FieldInfo) -> list[str]:
+    flags = [flag for note in info.metadata if isinstance(note, Says) for flag in note.flags]
+    return [_plain(word) for word in (*flags, *(note.name for note in info.metadata if isinstance(note, Env)))]
+
+
+def _plain(word: str) -> str:
+    return word.lstrip("-").replace("-", "_").lower()
 
 
 def _names(model: type[BaseModel]) -> dict[str, FieldInfo]:

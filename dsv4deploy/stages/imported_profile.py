@@ -14,6 +14,7 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.imported import Command, Imported, Remainder, Sure, Word
 from dsv4deploy.model.launch import Json, Setting
 from dsv4deploy.model.place import Place
+from dsv4deploy.model.profile.engine import how_to_pin
 from dsv4deploy.node.scrub import HIDDEN, secret_name
 from dsv4deploy.stages.command import MOUNTED_ENTRY
 from dsv4deploy.stages.imported_fields import (
@@ -62,12 +63,12 @@ class Draft:
 
     Attributes:
         entries: its values, in the order of the profile.
-        missing: what a profile needs and the file does not say, by key path.
+        missing: what a profile needs and the file does not say: the key paths, and how to find it if that can be told.
         left: what was understood but has no place in a profile, and what was not understood.
     """
 
     entries: tuple[Entry, ...]
-    missing: tuple[str, ...]
+    missing: Mapping[str, str]
     left: tuple[Remainder, ...]
 
     @property
@@ -88,10 +89,8 @@ def draft(
     drafting.around()
     drafting.add(("name",), name or drafting.own_name())
     drafting.settle()
-    missing = [] if drafting.has(("engine", "venv")) or drafting.has(("engine", "container")) else ["engine.venv"]
-    missing += [] if drafting.has(("model", "path")) else ["model.path"]
     left = sorted([*imported.remainder, *drafting.left], key=lambda one: one.place)
-    return Draft(in_order(drafting.entries.values()), tuple(missing), tuple(left))
+    return Draft(in_order(drafting.entries.values()), drafting.missing(), tuple(left))
 
 
 def version_in_image(command: Command) -> str | None:
@@ -110,9 +109,19 @@ class _Drafting:
     entries: dict[KeyPath, Entry] = field(default_factory=dict)
     left: list[Remainder] = field(default_factory=list)
 
-    def add(self, path: KeyPath, value: object, word: Word | None = None, place: Place | None = None) -> None:
+    def missing(self) -> dict[str, str]:
+        """What is to be filled in."""
+        found = {} if self.has(("engine", "venv")) or self.has(("engine", "container")) else {"engine.venv": ""}
+        image = self.command.container.image if self.command.container else None
+        if image and "@" not in image.text:
+            found["engine.container.image"] = f"its digest: {how_to_pin(image.text)}"
+        return found if self.has(("model", "path")) else {**found, "model.path": ""}
+
+    def add(
+        self, path: KeyPath, value: object, word: Word | None = None, place: Place | None = None, remark: str = ""
+    ) -> None:
         """Say one value."""
-        remark = "unless the caller sets it otherwise" if word and word.sure is Sure.DEFAULT else ""
+        remark = "unless the caller sets it otherwise" if word and word.sure is Sure.DEFAULT else remark
         self.entries[path] = Entry(path, value, place or (word.place if word else None), remark)
 
     def has(self, path: KeyPath) -> bool:
@@ -156,7 +165,7 @@ class _Drafting:
         container = self.command.container
         if container is None or container.image is None:
             return
-        self.add(("engine", "container", "image"), container.image.text, container.image)
+        self.add(("engine", "container", "image"), container.image.text, container.image, remark=_tag(container.image))
         if self.command.lead and self.command.lead[0].text not in {"python3", "sglang"}:
             self.add(("engine", "container", "python"), self.command.lead[0].text, self.command.lead[0])
         for name, word in container.options:
@@ -375,6 +384,12 @@ class _Drafting:
 def _user(words: Sequence[Word]) -> Word | None:
     options = [at for at, word in enumerate(words[:-1]) if word.text in {"-u", "--user"}]
     return words[options[-1] + 1] if options else None
+
+
+def _tag(image: Word) -> str:
+    """The tag of an image, which stays in the profile when the digest has come."""
+    _, colon, tag = image.text.rpartition("/")[2].partition("@")[0].partition(":")
+    return f"tag {tag}" if colon else ""
 
 
 def _devices(text: str) -> list[int | str]:

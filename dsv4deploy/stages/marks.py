@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Report
@@ -21,6 +21,8 @@ from dsv4deploy.stages.situation import DEFAULTS, Situation
 PREFIX: Final = "mark:"
 MOST_LINES: Final = 40
 _WIDEST: Final = 500
+# The failure of a server that runs, under the load that its profile promises.
+_UNDER_LOAD: Final = "capacity-failed"
 # Settings that cannot decide whether a start fails: changing them does not evade a mark.
 IMMATERIAL: Final = re.compile(
     r"host|port|.*_port|dist_init_addr|model_path|served_model_name|.*_service_name|forward_pass_metrics_.*|random_seed|"
@@ -57,6 +59,7 @@ class Candidate:
     patches: tuple[Patch, ...] = ()
     rehearsal: bool = False
     venv: str | None = None
+    demand: Mapping[str, int] = field(default_factory=dict)
 
     def outcome(self, dest: str) -> Outcome:
         """What becomes of one argument."""
@@ -110,7 +113,7 @@ def condition_of(one: Candidate) -> Condition:
 
 def key_of(one: Candidate) -> str:
     """Sixteen hex digits over configuration and stack together."""
-    parts = [condition_of(one).model_dump(), core_of(one).model_dump(), host_of(one.facts).model_dump()]
+    parts = [_dumped(condition_of(one)), core_of(one).model_dump(), host_of(one.facts).model_dump()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -140,13 +143,15 @@ def mark_of(one: Candidate, answer: Mapping[str, Any], report: Report, *, name: 
     """
     found = {diagnostic.rule for diagnostic in report.diagnostics} | {gone.diagnostic.rule for gone in report.waived}
     rule = next((one for one in answer.get("rules") or () if one in found), None)
+    kind = answer.get("class")
     core, condition = core_of(one), condition_of(one)
+    if kind == _UNDER_LOAD:
+        condition = condition.model_copy(update={"demand": dict(one.demand)})
     known = secrets_of(
         [word for setting in one.launch.settings.values() for word in setting.words],
         {variable.name: variable.value for variable in one.launch.environment.values()},
     )
-    kind = answer.get("class")
-    parts = [kind, rule, core.model_dump(), condition.model_dump()]
+    parts = [kind, rule, core.model_dump(), _dumped(condition)]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
     lines = [scrubbed(str(line), known)[:_WIDEST] for line in answer.get("lines") or ()]
     sighting = Sighting(
@@ -196,7 +201,12 @@ def marked(
 
 
 def covers(mark: Mark, one: Candidate) -> bool:
-    """Whether the launch is the configuration that failed, on whichever stack: in what takes effect or in every word."""
+    """Whether the launch is the configuration that failed, on whichever stack: in what takes effect or in every word.
+
+    Where it failed under load, at least as much must be promised again.
+    """
+    if any(one.demand.get(kind, 0) < amount for kind, amount in mark.condition.demand.items()):
+        return False
     if mark.condition.environment != _variables(one.launch):
         return False
     dests = {*mark.condition.settings, *mark.condition.written, *filter(_matters, one.effective.settings)}
@@ -219,6 +229,11 @@ def plain(value: Any) -> Any:  # noqa: ANN401 (any JSON)
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _dumped(condition: Condition) -> dict[str, Any]:
+    """The parts that tell one condition from another; most have no demand."""
+    return condition.model_dump(exclude=None if condition.demand else {"demand"})
 
 
 def _when(sighting: Sighting) -> tuple[str, str]:
@@ -266,13 +281,20 @@ def _told(mark: Mark, one: Candidate, place: Place | None, retried: Collection[s
         message=f"failed on {day} at {clock} UTC on {last.node}: {failed}; {stack}",
         names=(f"rule:{mark.rule}",) if mark.rule else (),
         place=place,
-        effect=f"It confirms the rule {mark.rule}."
-        if mark.rule
-        else "Only this whole configuration is known to have failed; which part of it is to blame is not known.",
+        effect=_effect(mark),
         evidence=(f"{_times(mark)}: {last.root}", *(["every sighting was a rehearsal"] if mark.core.rehearsal else [])),
-        remedy=f"change what failed; to try it all the same: apply --retry {mark.id}; "
+        remedy=f"{'promise less, or ' if mark.condition.demand else ''}change what failed; to try it all the same: apply --retry {mark.id}; "
         f"if it holds no more: dsv4deploy marks retire {mark.id} --because REASON",
     )
+
+
+def _effect(mark: Mark) -> str:
+    if mark.rule:
+        return f"It confirms the rule {mark.rule}."
+    if mark.condition.demand:
+        load = ", ".join(f"health.{kind} {amount}" for kind, amount in mark.condition.demand.items())
+        return f"Only this whole configuration is known to have failed, under a load of {load}; less was not tried."
+    return "Only this whole configuration is known to have failed; which part of it is to blame is not known."
 
 
 def _judged(mark: Mark, one: Candidate) -> tuple[Level, str]:

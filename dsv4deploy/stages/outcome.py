@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dsv4deploy.model.event import Event, Kind
-from dsv4deploy.model.plan import Step
+from dsv4deploy.model.plan import Action, Change, Step
 from dsv4deploy.model.trouble import Exit
+from dsv4deploy.stages.marks import PREFIX
 
 _VERBS = {"stage", "switch", "wait", "restore", "rollback"}
 
@@ -20,6 +21,9 @@ class End(StrEnum):
     LOST = "lost"
     ROLLED_BACK = "rolled back"
     DOWN = "down"
+    REFUSED = "refused"
+    KNOWN_BAD = "known-bad"
+    UNREACHABLE = "unreachable"
 
 
 # The worst one decides the exit code.
@@ -30,6 +34,9 @@ _CODES = {
     End.LOST: Exit.APPLY_FAILED,
     End.ROLLED_BACK: Exit.ROLLED_BACK,
     End.DOWN: Exit.NOT_ROLLED_BACK,
+    End.REFUSED: Exit.APPLY_FAILED,
+    End.KNOWN_BAD: Exit.FOUND,
+    End.UNREACHABLE: Exit.APPLY_FAILED,
 }
 
 
@@ -50,6 +57,26 @@ def outcomes(steps: Sequence[Step], events: Sequence[Event]) -> tuple[Outcome, .
     return tuple(
         _outcome(step, [e for e in events if e.node == step.node and e.name in {step.name, ""}]) for step in steps
     )
+
+
+def passed_over(steps: Sequence[Step]) -> tuple[Outcome, ...]:
+    """What became of the steps that a plan refuses."""
+    return tuple(
+        Outcome(step.node, step.name, _passed_over(step), "; ".join(_reason(change) for change in step.changes))
+        for step in steps
+    )
+
+
+def _passed_over(step: Step) -> End:
+    if step.action is Action.UNREACHABLE:
+        return End.UNREACHABLE
+    by_mark = step.changes and all(change.subject.startswith(PREFIX) for change in step.changes)
+    return End.KNOWN_BAD if by_mark else End.REFUSED
+
+
+def _reason(change: Change) -> str:
+    """The reason in one line; its remedy stands in the plan."""
+    return change.reason.partition("\n")[0]
 
 
 def code(found: Iterable[Outcome]) -> Exit:

@@ -110,7 +110,7 @@ def differences(wanted: Wanted, has: Deployment) -> list[Change]:
     before = {entry["path"]: entry for entry in old.get("files") or ()}
     after = {entry["path"]: entry for entry in new.get("files") or ()}
     found += [
-        Change(path, _why(path, before, after), has.texts.get(path), wanted.texts.get(path))
+        Change(path, _why(path, before, after), *_both(has.texts.get(path), wanted.texts.get(path)))
         for path in sorted(before.keys() | after.keys())
         if before.get(path) != after.get(path)
     ]
@@ -143,6 +143,11 @@ def _judged(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _hidden(one: Change, secrets: Sequence[str]) -> Change:
     before, after = (None if text is None else scrubbed(text, secrets) for text in (one.before, one.after))
     return replace(one, subject=scrubbed(one.subject, secrets), before=before, after=after)
+
+
+def _both(before: str | None, after: str | None) -> tuple[str | None, str | None]:
+    """The texts of a file where both are known: the whole of one of them is no difference."""
+    return (None, None) if before is None or after is None else (before, after)
 
 
 def _why(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

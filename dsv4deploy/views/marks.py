@@ -40,6 +40,8 @@ def _lines(mark: Mark, path: str) -> Iterator[str]:
         yield f"  setting  {name} = {value}{_written(mark, name)}"
     for name, value in mark.condition.environment.items():
         yield f"  variable {name}={value}"
+    for kind, amount in mark.condition.demand.items():
+        yield f"  load     health.{kind} = {amount}"
     for seen in mark.sightings:
         host = ", ".join(f"{name} {value}" for name, value in seen.host.model_dump(exclude_none=True).items())
         yield f"  seen     {seen.at} on {seen.node}, release {seen.release or 'unknown'} ({host or 'host unknown'})"
@@ -58,7 +60,9 @@ def _written(mark: Mark, name: str) -> str:
 
 
 def _covers(mark: Mark) -> str:
-    return f"what rule {mark.rule} finds" if mark.rule else "exactly this configuration"
+    if mark.rule:
+        return f"what rule {mark.rule} finds"
+    return "exactly this configuration" + (", at this load or more" if mark.condition.demand else "")
 
 
 def _count(mark: Mark) -> str:

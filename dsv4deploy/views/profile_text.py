@@ -15,7 +15,9 @@ _AMBIGUOUS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null", "~"}
 
 def render(draft: Draft, file: str) -> str:
     """The text of the profile that was imported from `file`."""
-    lines = [f"# Imported from {_comment(file)}.", *(f"# To fill in: {path}" for path in draft.missing), ""]
+    lines = [f"# Imported from {_comment(file)}."]
+    lines += [f"# To fill in: {path}{f', {_comment(how)}' if how else ''}" for path, how in draft.missing.items()]
+    lines.append("")
     open_: tuple[str | int, ...] = ()
     for entry in draft.entries:
         lines += _opened(open_, entry.path)

@@ -1,8 +1,10 @@
 """Events as lines while they happen; a node says the same thing only once."""
 
+import itertools
 from collections.abc import Mapping
 
 from dsv4deploy.model.event import Event, Kind
+from dsv4deploy.node.stages import ORDER
 
 _WORDS = {
     "stage": "preflight ok, release uploaded",
@@ -13,6 +15,8 @@ _WORDS = {
     "restart": "restarted",
     "restore": "the release before takes over",
 }
+_PHASES = {"load": "weights", "capture": "capture", "warmup": "warm-up"}
+_A_MINUTE = 60
 
 
 class Progress:
@@ -51,8 +55,24 @@ def _told(event: Event) -> str | None:
 def _waiting(answer: Mapping[str, object]) -> str:
     if answer.get("state") == "ready":
         seconds = answer.get("seconds")
-        return f"ready after {seconds:.0f} s" if isinstance(seconds, int | float) else "ready"
+        if not isinstance(seconds, int | float):
+            return "ready"
+        return f"ready after {_time(seconds)}{_phases(answer) if seconds >= _A_MINUTE else ''}"
     return f"{answer.get('state')}: {answer.get('stage')}"
+
+
+def _phases(answer: Mapping[str, object]) -> str:
+    """How long the phases took that take long, from when each stage was entered."""
+    entered = answer.get("stages")
+    times = sorted(entered.items(), key=lambda one: (one[1], ORDER[one[0]])) if isinstance(entered, Mapping) else []
+    lasted = {stage: until - at for (stage, at), (_, until) in itertools.pairwise(times)}
+    told = [f"{words} {_time(lasted[stage])}" for stage, words in _PHASES.items() if lasted.get(stage, 0) >= 1]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _time(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole} s" if whole < _A_MINUTE else f"{whole // 60}:{whole % 60:02}"
 
 
 def _first(answer: Mapping[str, object]) -> str:

@@ -34,7 +34,6 @@ class ActionModule(ActionBase):
 
     _supports_check_mode = True
     TRANSFERS_FILES = False
-    _mark: Any = None  # where a log was read to; one action lives through all its retries
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Ask, and answer as Ansible expects it."""
@@ -66,11 +65,11 @@ class ActionModule(ActionBase):
             return {"changed": False, "skipped": True, "state": "ready"}
         if self._task.check_mode and _CHANGING & set(verbs):
             verbs = ["preview"]
-        if request.pop("follow", False) and self._mark is not None:
-            request["mark"] = self._mark
-        answer = self._ask(verbs, request, tool, task_vars or {})
-        self._mark = answer.get("mark")
-        return _result(answer)
+        if request.pop("follow", False):
+            # Between two retries of a task nothing lives on but the answer that it registers.
+            before = (task_vars or {}).get(self._task.register) or {}
+            request |= {"mark": before["mark"]} if before.get("mark") is not None else {}
+        return _result(self._ask(verbs, request, tool, task_vars or {}))
 
     def _held(self, folder: Path, request: dict[str, Any], tool: bytes, task_vars: dict[str, Any]) -> list[str]:
         """What a node has of a large bundle already, as digests; nothing is asked about a small one."""

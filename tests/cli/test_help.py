@@ -26,3 +26,15 @@ def test_a_command_that_may_leave_its_verb_out_shows_what_it_takes(
 ) -> None:
     assert run([name, "--help"]) == 0
     assert takes in capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.parametrize("words", [[name] for name in command_names()] + [["kernels", "status"], ["kernels", "revert"]])
+def test_whatever_works_on_nodes_reaches_them_in_every_way(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([*words, "--help"]) == 0
+    said = capsys.readouterr().out
+    ways = ["--forks", "--become", "--ask-become-pass", "--vault-password-file", "--ask-vault-pass", "--ansible-arg"]
+    assert "--inventory" not in said or [way for way in ways if way not in said] == []
+    assert "range>" not in said

@@ -105,6 +105,21 @@ def test_the_tag_of_an_image_names_the_engine(tmp_path: Path, capsys: pytest.Cap
     assert "entry: serve" in out
 
 
+def test_an_image_by_its_tag_is_imported_with_how_to_find_its_digest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("docker run lmsysorg/sglang:v0.5.17-cu129 sglang serve --model-path /m\n")
+    assert run(["import", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "# To fill in: engine.container.image, its digest: " in out
+    assert "docker inspect --format '{{index .RepoDigests 0}}' lmsysorg/sglang:v0.5.17-cu129" in out
+    assert "tag v0.5.17-cu129\n" in out
+    (tmp_path / "profile.yaml").write_text(out)
+    assert run(["validate", str(tmp_path / "profile.yaml")]) == 1
+    assert "imagetools inspect lmsysorg/sglang:v0.5.17-cu129" in capsys.readouterr().out
+
+
 def test_as_json_every_word_is_told_and_keys_are_not(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["import", str(file), "--format", "json"]) == 0
     out = capsys.readouterr().out

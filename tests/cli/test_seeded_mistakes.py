@@ -1,5 +1,7 @@
 """Mistakes that people make in a profile are all blocked, each in its place, with a way out."""
 
+import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +11,9 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Refused
+from dsv4deploy.model.profile import Profile
+from dsv4deploy.model.profile.engine import IMAGE
+from dsv4deploy.model.shapes import SHAPES
 
 STACK = """\
 name: flash
@@ -88,6 +93,40 @@ def test_each_of_the_ten_is_blocked_in_its_place_with_a_way_out(name: str) -> No
     line = profile.splitlines()[error.place.line - 1]
     assert mistake.at in line[error.place.column - 1 : error.place.end_column - 1]
     assert mistake.way_out in f"{error.message} {error.label} {error.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "way_out"),
+    [
+        ("tp: 8", "tp", "did you mean parallel.tp?"),
+        ("mem_fraction_static: 0.6", "mem_fraction_static", "did you mean memory.fraction_static?"),
+        ("cuda_graph: {max_bs: 32}", "max_bs", "did you mean cuda_graph.decode.max_bs or cuda_graph.prefill.max_bs?"),
+        ("server: {NCCL_DEBUG: INFO}", "NCCL_DEBUG", "did you mean nccl.debug?"),
+        ("name: Flash Prod", "Flash Prod", "flash-tp4"),
+        ("model: /models/x", "/models/x", "write a mapping of architecture, "),
+        ("model: {path: ~/models/x}", "~/models/x", "the whole path"),
+        ("hardware: {arch: sm120}", "sm120", "sm_120"),
+        ("hardware: {devices: [0, 1, 1]}", "[0, 1, 1]", "card 1 is listed twice"),
+        ("hardware: {count: 8, devices: [8]}", "{count: 8", "there is no card 8 among 8"),
+        ("server: {host: 'http://0.0.0.0:30000'}", "http", "host: 0.0.0.0, and port: 30000"),
+        ("engine: {version: 0.5.21, container: {image: lmsysorg/sglang:v0.5.21}}", "lmsys", "docker inspect --format"),
+    ],
+)
+def test_what_has_not_the_right_shape_is_told_with_what_to_write(line: str, at: str, way_out: str) -> None:
+    kept = re.sub(rf"(?m)^{line.partition(':')[0]}:.*\n(  .*\n)*", "", STACK)
+    profile = f"{kept}{line}\n"
+    [error, *_] = [one for one in told(profile) if at in _written(one, profile.splitlines())]
+    assert way_out in f"{error.message} {error.remedy}"
+
+
+def _written(diagnostic: Diagnostic, lines: list[str]) -> str:
+    place = diagnostic.place
+    return lines[place.line - 1][place.column - 1 : place.end_column - 1] if place else ""
+
+
+def test_every_shape_of_a_profile_has_words() -> None:
+    patterns = set(re.findall(r'"pattern": ("(?:[^"\\\\]|\\\\.)*")', json.dumps(Profile.model_json_schema())))
+    assert {json.loads(pattern) for pattern in patterns} - set(SHAPES) == {IMAGE}
 
 
 def typo(word: str, draw: st.DrawFn) -> str:

@@ -4,7 +4,8 @@ import json
 import signal
 
 import pytest
-from ground import Ground, profile, until
+from bed_host import sh
+from ground import COMMAND, Ground, profile, until
 
 pytestmark = pytest.mark.fleet
 
@@ -187,11 +188,48 @@ def test_a_user_whose_sudo_asks_for_a_password(ground: Ground) -> None:
     assert ground.shell(f"journalctl --no-pager | grep -c {password}") == "0"
 
 
+def test_a_node_behind_a_jump_host_whose_sudo_password_is_in_a_vault(ground: Ground) -> None:
+    password, key = "canary-77e0b1", ground.folder / "key"
+    fleet, nodes = ground.fleet, ground.folder / "nodes"
+    key.write_text("opens the vault")
+    (ground.folder / "ssh").write_text(
+        f"Host *\n  UserKnownHostsFile {fleet.dir}/known_hosts\n  IdentityFile {fleet.dir}/id_ed25519\n"
+        f"Host jump\n  User root\n  HostName {ground.node('gpu01').ip}\n"
+        f"Host {ground.node('gpu02').ip}\n  ProxyJump jump\n"
+    )
+    (nodes / "group_vars").mkdir(parents=True)
+    (nodes / "hosts.ini").write_text(f"[gpu]\ngpu02 ansible_host={ground.node('gpu02').ip}\n")
+    sealed = sh(
+        *(COMMAND.with_name("ansible-vault"), "encrypt_string", "--vault-password-file", key, password),
+        *("--name", "ansible_become_password"),
+    ).stdout
+    (nodes / "group_vars/gpu.yml").write_text(
+        f"ansible_user: ops\nansible_become: true\nansible_ssh_common_args: -F {ground.folder}/ssh\n{sealed}\n"
+    )
+    ground.shell(f"echo ops:{password} | chpasswd && sed -i 's/NOPASSWD: //' /etc/sudoers.d/ops", "gpu02")
+    direct = ("ip", "-n", fleet.name, "route")
+    sh(*direct, "add", "blackhole", f"{ground.node('gpu02').ip}/32")
+    try:
+        code, closed = ground.run("status", inventory=nodes)
+        assert (code, "a variable is encrypted" in closed) == (4, True), closed
+        code, out = ground.run("apply", "--yes", "--vault-password-file", str(key), inventory=nodes)
+    finally:
+        sh(*direct, "del", "blackhole", f"{ground.node('gpu02').ip}/32")
+        ground.shell("sed -i 's/(ALL) ALL/(ALL) NOPASSWD: ALL/' /etc/sudoers.d/ops", "gpu02")
+    assert (code, password in out) == (0, False), out
+    assert ground.http("gpu02") == 200
+    assert not [path for path in ground.folder.rglob("*") if path.is_file() and password in path.read_text("utf-8")]
+
+
 def test_logs_are_followed_and_a_lost_node_is_told(ground: Ground) -> None:
     two = ("--limit", "gpu01,gpu02")
     ground.apply(*two)
-    running = ground.begin("logs", "-f", "-n", "1", *two)
+    running = ground.begin("logs", "-f", "-n", "3", *two)
     until(running, "gpu02  ")
+    ground.http("gpu01", path="/once")
+    until(running, "/once")
+    ground.http("gpu01", path="/twice")
+    assert "/once" not in until(running, "/twice")
     ground.node("gpu02").cut()
     until(running, "gpu02  lost: cannot be reached")
     ground.http("gpu01", path="/here-i-am")

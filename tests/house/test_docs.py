@@ -47,6 +47,12 @@ def test_what_a_page_links_to_is_there(page: Path) -> None:
     assert [target for target in inside if not (page.parent / target).exists()] == []
 
 
+def test_each_decision_has_a_number_of_its_own() -> None:
+    numbers = [path.name.partition("-")[0] for path in (ROOT / "docs/decisions").iterdir()]
+    assert [number for number in set(numbers) if numbers.count(number) > 1] == []
+    assert [number for number in numbers if not re.fullmatch(r"\d{4}", number)] == []
+
+
 def test_the_first_screen_is_true(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

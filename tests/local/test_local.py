@@ -81,6 +81,22 @@ def test_ctrl_c_ends_it_between_two_steps(desk: Desk) -> None:
     assert desk.process()[1][-1] == str(desk.port)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_look_that_is_ended_leaves_nothing_of_its_work(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setenv("TMPDIR", str(work))
+    running = desk.begin("plan")
+    while running.poll() is None and not list(work.glob("*/ansible-*/artifacts")):
+        time.sleep(0.05)
+    running.send_signal(number)
+    out, _ = running.communicate(timeout=60)
+    assert (running.returncode, "Traceback" in out) == (130, False), out
+    assert list(work.glob("*/*")) == []
+
+
 def test_an_apply_whose_output_nobody_reads_any_more_goes_on_and_is_judged_by_its_exit_code(desk: Desk) -> None:
     words = f"{BIN}/dsv4deploy apply -i {INVENTORY} --yes --set env.DSV4_REHEARSAL_FAIL=path-missing"
     script = f"{{ {words}; echo $? >code; }} | head -n 1"

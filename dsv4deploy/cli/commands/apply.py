@@ -40,7 +40,7 @@ def command(
     undrain: Annotated[
         str, typer.Option("--undrain", metavar="CMD", help="Command on this machine once it is ready.")
     ] = "",
-    keep: Annotated[int, typer.Option("--keep", min=1, help="How many releases a node keeps.")] = 5,
+    keep: Annotated[int, typer.Option("--keep", metavar="N", min=1, help="How many releases a node keeps.")] = 5,
     checksums: Checksums = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
@@ -49,7 +49,7 @@ def command(
     from dsv4deploy.cli import applying, house, planning, remembering
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
-    from dsv4deploy.rim import plan_file
+    from dsv4deploy.rim import plan_file, scratch
     from dsv4deploy.views import plan as view
 
     as_json = output_format is Format.JSON
@@ -58,7 +58,7 @@ def command(
         raise Trouble(
             "--plan applies exactly what was planned", "leave out PROFILE, --variant, --set and --waive", Exit.USAGE
         )
-    with planning.workshop() as folder:
+    with scratch.folder("bundles") as folder:
         try:
             ready = (
                 planning.planned_before(
@@ -94,14 +94,13 @@ def command(
             "dsv4_keep": keep,
         }
         by_node = ready.by_node(ready.plan.work)
-        code = applying.run(
+        return applying.run(
             "apply",
             options,
-            ready.plan.work,
+            ready.plan,
             by_node,
             variables,
             gone=ready.gone,
             as_json=as_json,
             remember=remembering.Memory(ready.asked, ready.looked),
         )
-    return max(code, ready.refused_code)

@@ -14,17 +14,19 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Inventory, Limit
+from dsv4deploy.cli.fleet_options import Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Diagnose"
 ORDER = 20
 
 
-def command(  # noqa: PLR0917 (options, not arguments)
+@if_on_nodes
+def command(
+    *,
     good: Annotated[Path, typer.Option("--good", metavar="PROFILE", help="A profile that starts.")],
     bad: Annotated[Path, typer.Option("--bad", metavar="PROFILE", help="A profile that does not.")],
-    inventory: Inventory = [],  # noqa: B006 (Typer wants a list)
+    reach: Reach,
     here: Annotated[bool, typer.Option("--local", help="Launch on this machine.")] = False,
     world: Annotated[
         Path | None, typer.Option("--world", metavar="FILE", help="Rehearse here, in this world: which mixes fail.")
@@ -42,15 +44,14 @@ def command(  # noqa: PLR0917 (options, not arguments)
     check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="Must succeed once ready.")] = "",
     deadline: Annotated[float, typer.Option("--deadline", min=0, metavar="S", help="Seconds for each launch.")] = 0,
     spurious: Annotated[
-        float, typer.Option("--spurious", min=0, max=0.45, help="Share of launches that fail for no reason.")
+        float,
+        typer.Option("--spurious", metavar="SHARE", min=0, max=0.45, help="Share of launches that fail for no reason."),
     ] = 0,
     missed: Annotated[
-        float, typer.Option("--missed", min=0, max=0.45, help="Share of bad launches that do not fail.")
+        float,
+        typer.Option("--missed", metavar="SHARE", min=0, max=0.45, help="Share of bad launches that do not fail."),
     ] = 0,
     again: Annotated[bool, typer.Option("--again", help="Let trials that were made before not count.")] = False,
-    limit: Limit = None,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
     form: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import arms, bisecting
@@ -61,6 +62,6 @@ def command(  # noqa: PLR0917 (options, not arguments)
     unknown = [one for one in health if one not in CHECKS]
     if unknown:
         raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
-    where = arms.Where(tuple(inventory), limit, become, ask_become_pass, here, world)
+    where = arms.Where(reach, here, world)
     goal = Goal(deadline or None, None, tuple(health), check, below)
     return bisecting.run(bisecting.Asked(good, bad, where, goal, spurious, missed, again), as_json=form is Format.JSON)

@@ -13,16 +13,18 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Inventory, Limit
+from dsv4deploy.cli.fleet_options import Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Diagnose"
 ORDER = 10
 
 
-def command(  # noqa: PLR0917 (options, not arguments)
+@if_on_nodes
+def command(
     experiment: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="The experiment, a YAML file.")],
-    inventory: Inventory = [],  # noqa: B006 (Typer wants a list)
+    *,
+    reach: Reach,
     here: Annotated[bool, typer.Option("--local", help="Start the arms on this machine.")] = False,
     world: Annotated[
         Path | None, typer.Option("--world", metavar="FILE", help="Rehearse here, in this world: which mixes fail.")
@@ -32,16 +34,14 @@ def command(  # noqa: PLR0917 (options, not arguments)
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Let trials that were made before not count.")] = False,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=0, max=20, help="Launches of each arm; 0 is what the file says.")
+        int,
+        typer.Option("--repeats", metavar="N", min=0, max=20, help="Launches of each arm; 0 is what the file says."),
     ] = 0,
-    limit: Limit = None,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
     form: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import experimenting
     from dsv4deploy.cli.arms import Where
 
-    where = Where(tuple(inventory), limit, become, ask_become_pass, here, world, check)
+    where = Where(reach, here, world, check)
     asked = experimenting.Asked(experiment, where, again, repeats)
     return experimenting.run(asked, as_json=form is Format.JSON)

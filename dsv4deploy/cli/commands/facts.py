@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Forks, Inventory, Limit, ShowAnsible
+from dsv4deploy.cli.fleet_options import Reach, if_on_nodes
 
 if TYPE_CHECKING:
     from dsv4deploy.model.facts import Facts
@@ -27,31 +27,24 @@ class Format(StrEnum):
     JSON = "json"
 
 
+@if_on_nodes
 def command(
     model_folder: Annotated[
         Path | None, typer.Argument(help="The folder that holds config.json and the weight files.")
     ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the document is written.")] = Format.YAML,
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
-    limit: Limit = None,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible: ShowAnsible = False,
+    reach: Reach,
 ) -> int:
     """Read the folder or the nodes, and print their facts."""
     from dsv4deploy.cli import fleet
     from dsv4deploy.model.trouble import Exit, Trouble
 
-    if model_folder is not None and not inventory:
+    if model_folder is not None and not reach.inventory:
         return _of_folder(model_folder, output)
     if model_folder is not None:
         raise Trouble("a model folder and an inventory at once", "ask for one of them", Exit.USAGE)
-    options = fleet.options(
-        inventory, limit=limit, forks=forks, become=become, ask_become_pass=ask_become_pass, show=ansible
-    )
-    return _of_nodes(fleet.everything(options), output)
+    return _of_nodes(fleet.everything(reach.options()), output)
 
 
 def _of_folder(model_folder: Path, output: Format) -> int:

@@ -13,18 +13,18 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Forks, Inventory, Limit, Name, ShowAnsible
+from dsv4deploy.cli.fleet_options import Name, Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Observe"
 ORDER = 2
 
 
+@if_on_nodes
 def command(
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    reach: Reach,
     name: Name = None,
-    limit: Limit = None,
     url: Annotated[str | None, typer.Option("--url", metavar="URL", help="One server instead of an inventory.")] = None,
     profile: Annotated[
         Path | None,
@@ -42,17 +42,13 @@ def command(
         int, typer.Option("--every", "--interval", min=10, metavar="SECONDS", help="Pause between two rounds.")
     ] = 60,
     mark: Annotated[bool, typer.Option("--mark/--no-mark", help="Mark a configuration that fails.")] = True,
-    forks: Forks = 16,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
     output_format: OutputFormat = Format.TEXT,
 ) -> int:
+    import functools
     import sys
     import time
 
-    from dsv4deploy.cli import checking, fleet, house
+    from dsv4deploy.cli import checking, house
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.node.checks.every import CHECKS
@@ -61,6 +57,7 @@ def command(
     if unknown:
         raise Trouble(f"there is no check {unknown[0]}", f"one of {', '.join(CHECKS)}", Exit.USAGE)
     as_json = output_format is Format.JSON
+    options = functools.cache(reach.options)  # passwords are asked for once
     before = checking.Asked({}, ())
     while True:
         try:
@@ -68,16 +65,7 @@ def command(
                 checkup = checking.one(url, profile, api_key_file, capacity=capacity, only=only)
                 chosen, asked = "", checking.Asked({url: checkup}, ())
             else:
-                options = fleet.options(
-                    inventory,
-                    limit=limit,
-                    forks=forks,
-                    become=become,
-                    ask_become_pass=ask_become_pass,
-                    extra=ansible_arg,
-                    show=ansible,
-                )
-                chosen, asked = checking.fleet(options, name, capacity=capacity, only=only)
+                chosen, asked = checking.fleet(options(), name, capacity=capacity, only=only)
         except Refused as refused:
             return house.show_refusal(refused, as_json=as_json)
         sys.stdout.write(checking.report(asked, before, chosen, mark=mark and not url, as_json=as_json, watch=watch))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Inventory, Limit, Name
+from dsv4deploy.cli.fleet_options import Name, Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat, ProfilePath, Sets, Variants
 
 GROUP = "Deploy"
@@ -59,57 +59,51 @@ def install(bundle: BundlePath = None, *, venv: Venv = None, output: OutputForma
 
 
 @app.command()
+@if_on_nodes
 def status(
     bundle: BundlePath = None,
     *,
     venv: Venv = None,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    reach: Reach,
     name: Name = None,
-    limit: Limit = None,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
     output: OutputFormat = Format.TEXT,
 ) -> int:
     """Compare every patched file with its digest: patched, pristine, drifted, overwritten by an upgrade."""
     from dsv4deploy.cli import patching
 
-    fleet = patching.Fleet(inventory, name, limit, become, ask_become_pass)
+    fleet = patching.Fleet(reach, name)
     return patching.look("status", bundle, venv, fleet, as_json=output is Format.JSON)
 
 
 @app.command()
+@if_on_nodes
 def verify(
     bundle: BundlePath = None,
     *,
     venv: Venv = None,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    reach: Reach,
     name: Name = None,
-    limit: Limit = None,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
     output: OutputFormat = Format.TEXT,
 ) -> int:
     """Import the patched modules as the service would, and see that they come from the patched place."""
     from dsv4deploy.cli import patching
 
-    fleet = patching.Fleet(inventory, name, limit, become, ask_become_pass)
+    fleet = patching.Fleet(reach, name)
     return patching.look("verify", bundle, venv, fleet, as_json=output is Format.JSON)
 
 
 @app.command()
+@if_on_nodes
 def revert(
     bundle: BundlePath = None,
     *,
     venv: Venv = None,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    reach: Reach,
     name: Name = None,
-    limit: Limit = None,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
     output: OutputFormat = Format.TEXT,
 ) -> int:
     """Undo the patches of a bundle, or whatever was patched in place in --venv; the venv is then as it was."""
     from dsv4deploy.cli import patching
 
-    fleet = patching.Fleet(inventory, name, limit, become, ask_become_pass)
+    fleet = patching.Fleet(reach, name)
     return patching.revert(bundle, venv, fleet, as_json=output is Format.JSON)

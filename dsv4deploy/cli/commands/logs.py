@@ -20,7 +20,10 @@ def command(
     options: Nodes,
     name: Name = None,
     lines: Annotated[
-        int | None, typer.Option("-n", "--lines", min=1, help="How many lines of each node; 100, or all with --since.")
+        int | None,
+        typer.Option(
+            "-n", "--lines", metavar="N", min=1, help="How many lines of each node; 100, or all with --since."
+        ),
     ] = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="SPAN", help="Only what was written since: 30s, 15m, 2h, 1d ago.")

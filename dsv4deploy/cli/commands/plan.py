@@ -38,11 +38,11 @@ def command(
     from dsv4deploy.cli import house, planning
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit
-    from dsv4deploy.rim import plan_file
+    from dsv4deploy.rim import plan_file, scratch
     from dsv4deploy.views import plan as view
 
     as_json = output_format is Format.JSON
-    with planning.workshop() as folder:
+    with scratch.folder("bundles") as folder:
         try:
             ready = planning.ready(
                 folder,

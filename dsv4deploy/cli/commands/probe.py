@@ -15,17 +15,20 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AskBecomePass, Become, Inventory, Limit
+from dsv4deploy.cli.fleet_options import Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Diagnose"
 ORDER = 30
 
 
-def command(  # noqa: PLR0917 (options, not arguments)
+@if_on_nodes
+def command(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Probes, or what their names begin with; all without.")
     ] = None,
+    *,
+    reach: Reach,
     python: Annotated[
         Path | None, typer.Option("--python", metavar="PATH", help="The engine's Python, here or on the nodes.")
     ] = None,
@@ -33,7 +36,6 @@ def command(  # noqa: PLR0917 (options, not arguments)
         Path | None,
         typer.Option("--profile", metavar="FILE", help="Take Python, predicted pool and patched kernels from it."),
     ] = None,
-    inventory: Inventory = [],  # noqa: B006 (Typer wants a list)
     read: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Run nothing; show answers written before.")
     ] = None,
@@ -49,14 +51,11 @@ def command(  # noqa: PLR0917 (options, not arguments)
         list[str],
         typer.Option("--kernel", metavar="FILE:FUNCTION", help="A patched kernel and its reference; repeatable."),
     ] = [],  # noqa: B006 (Typer wants a list)
-    limit: Limit = None,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
     form: OutputFormat = Format.TEXT,
 ) -> int:
     import sys
 
-    from dsv4deploy.cli import fleet, house, probing
+    from dsv4deploy.cli import house, probing
     from dsv4deploy.model.diagnostic import Refused
     from dsv4deploy.model.trouble import Exit, Trouble
 
@@ -73,9 +72,8 @@ def command(  # noqa: PLR0917 (options, not arguments)
         return house.show_refusal(refused, as_json=form is Format.JSON)
     for line in asked.told:
         print(line, file=sys.stderr)
-    if inventory:
-        options = fleet.options(inventory, limit=limit, become=become, ask_become_pass=ask_become_pass)
-        answers = probing.on_nodes(options, asked, kernel, output)
+    if reach.inventory:
+        answers = probing.on_nodes(reach.options(), asked, kernel, output)
     else:
         answers = {"": probing.here(asked, kernel)}
     return probing.shown(answers, output, as_json=form is Format.JSON)

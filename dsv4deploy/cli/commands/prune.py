@@ -18,7 +18,7 @@ def command(
     *,
     options: Nodes,
     name: Name = None,
-    keep: Annotated[int, typer.Option("--keep", min=1, help="How many releases stay.")] = 5,
+    keep: Annotated[int, typer.Option("--keep", metavar="N", min=1, help="How many releases stay.")] = 5,
 ) -> int:
     from dsv4deploy.cli import serving
 

@@ -30,6 +30,7 @@ def command(
 
     from dsv4deploy.cli import applying, fleet, serving
     from dsv4deploy.model.trouble import Exit
+    from dsv4deploy.stages.outcome import code, passed_over
     from dsv4deploy.stages.rollback import rollback
     from dsv4deploy.views import plan as view
 
@@ -38,14 +39,12 @@ def command(
     seen = serving.seen(options)
     chosen, gone = serving.meant(seen, name), fleet.gone_from(seen)
     plan = rollback(chosen, seen, to, gone=gone)
-    refused = Exit.APPLY_FAILED if plan.refused else Exit.FINE
     sys.stdout.write(view.line(plan) if as_json else view.render(plan))
     if not plan.work:
-        return refused
+        return code(passed_over(plan.refused))
     if not applying.agreed(plan, yes=yes):
         sys.stdout.write("Nothing was changed.\n")
         return Exit.FINE
     variables = {"dsv4_name": chosen, "dsv4_digest": to or "", "dsv4_serial": batches}
     by_node: dict[str, dict[str, object]] = {step.node: {} for step in plan.work}
-    code = applying.run("rollback", options, plan.work, by_node, variables, gone=gone, as_json=as_json)
-    return max(code, refused)
+    return applying.run("rollback", options, plan, by_node, variables, gone=gone, as_json=as_json)

@@ -33,9 +33,8 @@ def command(
         told = scrubbed_tree({"deployments": named, "unreachable": lost}, serving.secrets(found))
         sys.stdout.write(serving.machine("status/1", told))
     else:
-        sys.stdout.write(
-            view.status(found, [mark for _, mark in house.marks_of(Path())]) + "".join(f"{line}\n" for line in lost)
-        )
+        told = view.status(found, [mark for _, mark in house.marks_of(Path())]) if found or not lost else ""
+        sys.stdout.write(told + "".join(f"{line}\n" for line in lost))
     if lost:
         return Exit.APPLY_FAILED
     return Exit.FINE if all(view.state(has) == "ready" for _, _, has in found) else Exit.FOUND

@@ -10,35 +10,34 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.fleet_options import AnsibleWords, AskBecomePass, Become, Inventory, Name, ShowAnsible
+from dsv4deploy.cli.fleet_options import Name, Reach, on_one_node
 
 GROUP = "Diagnose"
 ORDER = 50
 
 
+@on_one_node
 def command(
     node: Annotated[str, typer.Argument(metavar="NODE", help="As the inventory names it.")],
     *,
-    inventory: Inventory = [],  # noqa: B006 (typer copies it)
+    reach: Reach,
     name: Name = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The archive; NODE-NAME.tar.gz if left out.")
     ] = None,
-    lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="How many of the last log lines.")] = 300,
-    become: Become = False,
-    ask_become_pass: AskBecomePass = False,
-    ansible_arg: AnsibleWords = [],  # noqa: B006 (likewise)
-    ansible: ShowAnsible = False,
+    lines: Annotated[
+        int, typer.Option("-n", "--lines", metavar="N", min=1, help="How many of the last log lines.")
+    ] = 300,
 ) -> int:
+    from dataclasses import replace
+
     from dsv4deploy.cli import fleet, house, serving
     from dsv4deploy.model.event import Kind
     from dsv4deploy.model.trouble import Exit, Trouble
     from dsv4deploy.rim import archive, marks
     from dsv4deploy.views.support import files
 
-    options = fleet.options(
-        inventory, limit=node, become=become, ask_become_pass=ask_become_pass, extra=ansible_arg, show=ansible
-    )
+    options = replace(reach, limit=node).options()
     chosen = serving.meant(serving.seen(options), name)
     event = serving.ask(options, [node], "bundle", chosen, dsv4_lines=lines).get(node)
     if event is None or event.kind is not Kind.OK:

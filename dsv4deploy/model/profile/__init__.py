@@ -15,6 +15,7 @@ from dsv4deploy.model.profile.machine import Hardware, Nccl, Parallel
 from dsv4deploy.model.profile.memory import Memory, Speculative
 from dsv4deploy.model.profile.section import Section, Variables
 from dsv4deploy.model.profile.service import Server, Service
+from dsv4deploy.model.shapes import FLAG
 from dsv4deploy.model.text import Name
 
 
@@ -35,7 +36,7 @@ class Profile(Section):
     env: Annotated[Variables, Field(description="further environment variables")] = {}
     server: Annotated[Server, Field(description="endpoint")] = Server.model_construct()
     args: Annotated[
-        dict[Annotated[str, Field(pattern=r"^(--)?[A-Za-z0-9][A-Za-z0-9_-]*$")], Any],
+        dict[Annotated[str, Field(pattern=FLAG)], Any],
         Field(
             description="any further engine flag by its own name, `sleep-on-idle: true`; checked against the flag catalogue"
         ),

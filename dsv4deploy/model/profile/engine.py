@@ -1,12 +1,15 @@
 """Which engine runs and which checkpoint it serves."""
 
+import re
+import shlex
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from dsv4deploy.model.facts import ModelFacts
 from dsv4deploy.model.profile.section import Flag, Section, says
-from dsv4deploy.model.text import Argument, Line, Path, VariableName, Version
+from dsv4deploy.model.shapes import PROGRAM, SIZE
+from dsv4deploy.model.text import Argument, Line, Location, Path, VariableName, Version, unfit
 
 
 class Provides(Section):
@@ -29,15 +32,33 @@ class Provides(Section):
         return self
 
 
+IMAGE = r"^[a-z0-9][a-zA-Z0-9._/:-]*@sha256:[0-9a-f]{64}$"
+
+
+def how_to_pin(image: str) -> str:
+    """The command that prints the digest of an image that was named by a tag."""
+    named = shlex.quote(image or "IMAGE")
+    here = f"docker inspect --format '{{{{index .RepoDigests 0}}}}' {named}"
+    return f"write what `{here}` prints where it was pulled, or `docker buildx imagetools inspect {named}` anywhere"
+
+
+def _with_digest(image: str) -> str:
+    if not re.fullmatch(IMAGE, image):
+        why = "a tag moves, so that an image is named by its digest" if "@" not in image else "that is no digest"
+        raise unfit(why, how_to_pin(image.partition("@")[0]))
+    return image
+
+
 class Container(Section):
     """A container image that holds the engine; it is named by digest, because a tag moves."""
 
     image: Annotated[
         str,
-        Field(pattern=r"^[a-z0-9][a-zA-Z0-9._/:-]*@sha256:[0-9a-f]{64}$", description="repository@sha256:digest"),
+        AfterValidator(_with_digest),
+        Field(json_schema_extra={"pattern": IMAGE}, description="repository@sha256:digest"),
     ]
-    python: Annotated[str, Field(description="interpreter inside the image", pattern=r"^[\w./-]+$")] = "python3"
-    shm_size: Annotated[str, Field(pattern=r"^\d+[kmg]$", description="size of /dev/shm")] = "32g"
+    python: Annotated[str, Field(description="interpreter inside the image", pattern=PROGRAM)] = "python3"
+    shm_size: Annotated[str, Field(pattern=SIZE, description="size of /dev/shm")] = "32g"
     mounts: Annotated[
         dict[Path, Path], Field(description="further read-only mounts, host path to path in the container")
     ] = {}
@@ -84,14 +105,14 @@ class Engine(Section):
 class Model(Section):
     """Which checkpoint is served, under which name, with which templates and parsers."""
 
-    path: Annotated[Argument, says("--model-path"), Field(min_length=1, description="folder on the node, absolute")]
+    path: Annotated[Location, says("--model-path"), Field(min_length=1, description="folder on the node, absolute")]
     served_name: Annotated[Argument | None, says("--served-model-name"), Field(description="name in the API")] = None
     revision: Annotated[Argument | None, says("--revision"), Field(description="revision of a hub model")] = None
     trust_remote_code: Annotated[
         Flag, says("--trust-remote-code"), Field(description="run code that comes with the checkpoint")
     ] = False
     tokenizer_path: Annotated[
-        Argument | None, says("--tokenizer-path"), Field(description="if it is not the model folder")
+        Location | None, says("--tokenizer-path"), Field(description="if it is not the model folder")
     ] = None
     chat_template: Annotated[Argument | None, says("--chat-template"), Field(description="name or file")] = None
     tool_call_parser: Annotated[

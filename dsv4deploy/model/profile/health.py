@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dsv4deploy.model.profile.section import Count, Flag, Seconds, Section
+from dsv4deploy.model.shapes import DAY, ENDPOINT, METRIC
 from dsv4deploy.model.text import Line, Pattern
 
 
@@ -64,13 +65,13 @@ class Health(Section):
         ),
     ] = 300
     endpoints: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^/[^\s]*$")], ...],
+        tuple[Annotated[str, Field(pattern=ENDPOINT)], ...],
         Field(description="paths that must answer 200, beside health"),
     ] = ("/v1/models",)
     smoke: Annotated[Smoke, Field(description="completions")] = Smoke.model_construct()
     log: Annotated[LogLines, Field(description="lines of the log")] = LogLines.model_construct()
     metrics: Annotated[
-        dict[Annotated[str, Field(pattern=r"^[a-zA-Z_:][a-zA-Z0-9_:]*$")], Bounds],
+        dict[Annotated[str, Field(pattern=METRIC)], Bounds],
         Field(description="bounds by the name of the metric, with or without `sglang:`"),
     ] = {}
 
@@ -82,5 +83,5 @@ class Waiver(Section):
     reason: Annotated[Line, Field(description="why it is allowed here")]
     until: Annotated[
         str | None,
-        Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description='last day on which it holds, quoted: "2027-01-31"'),
+        Field(pattern=DAY, description='last day on which it holds, quoted: "2027-01-31"'),
     ] = None

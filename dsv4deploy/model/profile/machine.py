@@ -1,26 +1,43 @@
 """The cards of a node, how a model is spread over them, and how they talk to one another."""
 
+import math
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from dsv4deploy.model.profile.section import Count, Env, Flag, Natural, Section, Value, says
-from dsv4deploy.model.text import Argument, Digest, Path
+from dsv4deploy.model.shapes import ARCH, CARD, NCCL
+from dsv4deploy.model.text import Argument, Digest, Path, unfit
+
+Card = Natural | Annotated[str, Field(pattern=CARD)]
+
+
+def _each_once(cards: tuple[Card, ...]) -> tuple[Card, ...]:
+    twice = next((card for card in cards if cards.count(card) > 1), None)
+    if twice is not None:
+        raise unfit(f"card {twice} is listed twice", "list each card once")
+    return cards
 
 
 class Hardware(Section):
     """The cards of one node, and which of them are used."""
 
-    arch: Annotated[
-        str | None, Field(pattern=r"^sm_\d{2,3}[a-z]?$", description="compute capability, sm_120 for 12.0")
-    ] = None
+    arch: Annotated[str | None, Field(pattern=ARCH, description="compute capability, sm_120 for 12.0")] = None
     gpu: Annotated[str | None, Field(description="name of the card as nvidia-smi says it")] = None
     memory_mib: Annotated[Count | None, Field(description="memory of one card in MiB, as nvidia-smi says it")] = None
     count: Annotated[Count | None, Field(description="cards in the node")] = None
     devices: Annotated[
-        tuple[Natural | Annotated[str, Field(pattern=r"^(GPU|MIG)-[0-9a-fA-F-]+$")], ...] | None,
-        Field(min_length=1, description="cards used: nvidia-smi indices or UUIDs; left out: all"),
+        Annotated[tuple[Card, ...], Field(min_length=1), AfterValidator(_each_once)] | None,
+        Field(description="cards used: nvidia-smi indices or UUIDs; left out: all"),
     ] = None
+
+    @model_validator(mode="after")
+    def _cards_are_there(self) -> Self:
+        count = self.count or math.inf
+        beyond = [card for card in self.devices or () if isinstance(card, int) and card >= count]
+        if beyond:
+            raise unfit(f"there is no card {beyond[0]} among {self.count}", "cards are counted from 0")
+        return self
 
 
 class Parallel(Section):
@@ -93,7 +110,7 @@ class Nccl(Section):
         Literal["VERSION", "WARN", "INFO", "TRACE"] | None, Env("NCCL_DEBUG"), Field(description="what NCCL logs")
     ] = None
     env: Annotated[
-        dict[Annotated[str, Field(pattern=r"^(NCCL|GLOO)_[A-Z0-9_]+$")], Value],
+        dict[Annotated[str, Field(pattern=NCCL)], Value],
         Field(description="further NCCL_* and GLOO_* variables"),
     ] = {}
 

@@ -4,6 +4,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dsv4deploy.model.shapes import AMOUNT
 from dsv4deploy.model.text import Argument, VariableName
 
 
@@ -42,7 +43,7 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 Natural = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
 Fraction = Annotated[float, Field(gt=0, lt=1)]
-Tokens = Annotated[int, Field(strict=True, ge=1)] | Annotated[str, Field(pattern=r"^\d+(\.\d+)?([kMGT]|[KMGT]i)?$")]
+Tokens = Annotated[int, Field(strict=True, ge=1)] | Annotated[str, Field(pattern=AMOUNT)]
 Port = Annotated[int, Field(strict=True, ge=1, le=65_535)]
 Seconds = Annotated[int, Field(strict=True, ge=1)]
 # A variable's value: text, or a whole number as a convenience. A boolean or a float has no one spelling: quote it.

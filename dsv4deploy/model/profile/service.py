@@ -2,16 +2,32 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from dsv4deploy.model.profile.section import Count, Flag, Natural, Port, Seconds, Section, says
-from dsv4deploy.model.text import Argument, Line, Path
+from dsv4deploy.model.shapes import ACCOUNT
+from dsv4deploy.model.text import Argument, Line, Path, unfit
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    if "/" in host or (colon and ":" not in name):
+        raise unfit(
+            "it is an address alone, without scheme and port",
+            f"host: {name.rpartition('/')[2]}, and port: {port}"
+            if port.isdigit()
+            else "write an address, such as 0.0.0.0",
+        )
+    return host
+
+
+Host = Annotated[Line, AfterValidator(_without_port)]
 
 
 class Server(Section):
     """Where it listens, and who may ask."""
 
-    host: Annotated[Line | None, says("--host"), Field(description="address to listen on; left out: 127.0.0.1")] = None
+    host: Annotated[Host | None, says("--host"), Field(description="address to listen on; left out: 127.0.0.1")] = None
     port: Annotated[Port, says("--port"), Field(description="HTTP port")] = 30_000
     api_key_file: Annotated[
         Path | None,
@@ -91,14 +107,10 @@ class Service(Section):
     supervisor: Annotated[
         Literal["systemd", "process"], Field(description="systemd, or a detached process for machines without it")
     ] = "systemd"
-    user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,30}$", description="account that the engine runs as")] = (
-        "sglang"
-    )
-    group: Annotated[str | None, Field(pattern=r"^[a-z_][a-z0-9_-]{0,30}$", description="left out: the user's own")] = (
-        None
-    )
+    user: Annotated[str, Field(pattern=ACCOUNT, description="account that the engine runs as")] = "sglang"
+    group: Annotated[str | None, Field(pattern=ACCOUNT, description="left out: the user's own")] = None
     groups: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,30}$")], ...],
+        tuple[Annotated[str, Field(pattern=ACCOUNT)], ...],
         Field(description="further groups, such as those that own the GPU devices"),
     ] = ()
     launcher: Annotated[

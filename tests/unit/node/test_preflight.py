@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import bundles
@@ -9,6 +11,7 @@ import pytest
 from local_node import Node
 
 from dsv4deploy.node import checksums, gpus, pins
+from dsv4deploy.node.sites import sites
 
 RIGHT = hashlib.sha256(b"weights").hexdigest()
 WRONG = hashlib.sha256(b"other weights").hexdigest()
@@ -32,6 +35,54 @@ def test_what_the_engine_pins_is_held_against_what_is_installed(tmp_path: Path) 
     requires = ("torch==2.11.0", "flashinfer_python==0.6.7", "numpy", "xgrammar==0.1.32", 'nixl==1.0; extra == "pd"')
     python = venv_with(tmp_path, requires, torch="2.11.0+cu130", flashinfer_python="0.6.5")
     assert pins.unmet(python) == ["flashinfer_python==0.6.7 (has 0.6.5)", "xgrammar==0.1.32 (not installed)"]
+
+
+def test_packages_elsewhere_are_found_as_python_finds_them(tmp_path: Path) -> None:
+    python = venv_with(tmp_path / "venv", ("torch==2.11.0", "xgrammar==0.1.32", "numpy==2.3.5"), numpy="2.3.5")
+    overlay, source = tmp_path / "overlay", tmp_path / "source"
+    (overlay / "torch-2.11.0+cu130.dist-info").mkdir(parents=True)
+    (overlay / "numpy-1.26.4.dist-info").mkdir()  # later in the search, so that the venv's own counts
+    (source / "xgrammar.egg-info").mkdir(parents=True)
+    (source / "xgrammar.egg-info/PKG-INFO").write_text("Metadata-Version: 2.1\nName: xgrammar\nVersion: 0.1.32\n")
+    site = tmp_path / "venv/lib/python3.12/site-packages"
+    (site / "a.pth").write_text(f"# an overlay\n\n{overlay}\n/not/there\n")
+    (site / "easy-install.pth").write_text("../../../../source\n")
+    assert pins.unmet(python) == []
+
+
+def test_the_base_of_an_environment_counts_where_it_is_let_in(tmp_path: Path) -> None:
+    python = venv_with(tmp_path / "venv", ("torch==2.11.0",))
+    base = tmp_path / "usr/local/lib/python3.12/dist-packages"
+    (base / "torch-2.11.0.dist-info").mkdir(parents=True)
+    config = f"home = {tmp_path}/usr/bin\ninclude-system-site-packages = "
+    (tmp_path / "venv/pyvenv.cfg").write_text(f"{config}false\n")
+    assert pins.unmet(python) == ["torch==2.11.0 (not installed)"]
+    (tmp_path / "venv/pyvenv.cfg").write_text(f"{config}true\n")
+    assert pins.unmet(python) == []
+
+
+def test_code_that_may_name_further_folders_is_told_and_not_run(tmp_path: Path) -> None:
+    python = venv_with(tmp_path, ("torch==2.11.0",))
+    file = tmp_path / "lib/python3.12/site-packages/magic.pth"
+    file.write_text("import sys; sys.path.append('/srv/torch')\n")
+    assert pins.unmet(python) == [f"torch==2.11.0 (not found; the code in {file} was not run)"]
+    file.rename(file.with_name("distutils-precedence.pth"))
+    assert pins.unmet(python) == ["torch==2.11.0 (not installed)"]
+
+
+def test_the_search_is_that_of_a_real_environment(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    config = tmp_path / "venv/pyvenv.cfg"
+    config.write_text(config.read_text().replace("packages = false", "packages = true"))
+    (tmp_path / "overlay").mkdir()
+    [site] = (tmp_path / "venv").glob("lib/python3*/site-packages")
+    (site / "overlay.pth").write_text(f"{tmp_path}/overlay\n")
+    python = str(tmp_path / "venv/bin/python")
+    script = "import json, os, sys; print(json.dumps([one for one in sys.path if os.path.isdir(one)]))"
+    path = json.loads(subprocess.run([python, "-Ic", script], capture_output=True, check=True).stdout)
+    assert [str(one) for one in sites(python).folders] == [
+        one for one in path if "-packages" in one or "overlay" in one
+    ]
 
 
 def test_an_engine_beside_other_packages_than_it_pins_is_a_warning(node: Node) -> None:

@@ -109,7 +109,7 @@ def test_what_fits_becomes_an_instance() -> None:
         ("ratio: '.5'", "1:8", "wrong-type", 'ratio: expected a number, got the string ".5"', "remove the quotes: .5"),
         ("devices: 3", "1:10", "wrong-type", "devices: expected a list, got the number 3", "write [3]"),
         ("devices: [1, x]", "1:14", "wrong-type", 'devices[1]: expected a whole number, got the string "x"', "write a whole number"),
-        ("memory: 5", "1:9", "wrong-type", "memory: expected a mapping, got the number 5", "write a mapping"),
+        ("memory: 5", "1:9", "wrong-type", "memory: expected a mapping, got the number 5", "write a mapping of fraction, step, timeout"),
         ("env: [A]", "1:6", "wrong-type", "env: expected a mapping, got a list", "write a mapping"),
         ("env: {A: [1]}", "1:10", "wrong-type", "env.A: expected a string or a whole number, got a list", "write a string or a whole number"),
         ("env: {A: 0.10}", "1:10", "wrong-type", "env.A: expected a string or a whole number, got the number 0.1", 'quote it: "0.10"'),

@@ -33,7 +33,7 @@ def back(seen: Looked) -> Looked:
         left for left in again.left if not left.reason.startswith("a secret") and "the container" not in left.reason
     ]
     assert left == []
-    assert again.missing == ()
+    assert not again.missing
     return looked(render(again, unit))
 
 

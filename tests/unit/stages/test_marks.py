@@ -105,6 +105,27 @@ def test_a_rule_that_finds_nothing_there_is_not_confirmed() -> None:
     assert failed(seen("compile.torch_compile=false"), rules=["no-such-rule", RULE]).rule is None
 
 
+@pytest.mark.parametrize(
+    ("prompt", "users", "covered"),
+    [(550_000, 8, True), (900_000, 16, True), (500_000, 8, False), (550_000, 4, False), (900_000, 4, False)],
+)
+def test_what_failed_under_load_is_refused_at_that_load_or_more(prompt: int, users: int, covered: bool) -> None:
+    def at(longest: int, at_once: int) -> Looked:
+        return seen(f"health.longest_prompt={longest}", f"health.concurrency={at_once}")
+
+    mark = failed(at(550_000, 8), **{"class": "capacity-failed", "stage": "serve"})
+    found = told(at(prompt, users), mark)
+    assert [one.level for one in found] == ([Level.ERROR] if covered else [])
+    assert all("health.longest_prompt 550000, health.concurrency 8; less was not tried" in one.effect for one in found)
+
+
+def test_a_start_that_failed_is_refused_whatever_load_is_promised() -> None:
+    mark = failed(seen("health.longest_prompt=1000"))
+    assert mark.condition.demand == {}
+    assert level(seen("health.longest_prompt=10"), mark) is Level.ERROR
+    assert (mark.id, key_of(seen().candidate)) == (failed(seen()).id, key_of(seen("health.longest_prompt=9").candidate))
+
+
 def test_an_unknown_host_is_an_error_that_says_so() -> None:
     (found,) = told(seen(facts=Facts()), failed(seen()))
     assert (found.level, "host is unverified" in found.message) == (Level.ERROR, True)

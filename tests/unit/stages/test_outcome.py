@@ -5,11 +5,38 @@ from typing import Any
 import pytest
 
 from dsv4deploy.model.event import Event, Kind
-from dsv4deploy.model.plan import Action, Step
+from dsv4deploy.model.plan import Action, Change, Step
 from dsv4deploy.model.trouble import Exit
-from dsv4deploy.stages.outcome import End, code, outcomes
+from dsv4deploy.stages.outcome import End, code, outcomes, passed_over
 
 STEP = Step("gpu01", "flash", Action.RESTART, release="a" * 64)
+
+
+REFUSALS = [
+    (
+        Step("gpu02", "flash", Action.UNREACHABLE, (Change("node", "no route to host"),)),
+        End.UNREACHABLE,
+        Exit.APPLY_FAILED,
+    ),
+    (Step("gpu02", "flash", Action.REFUSE, (Change("ports", "port 1 is taken"),)), End.REFUSED, Exit.APPLY_FAILED),
+    (
+        Step("gpu02", "flash", Action.REFUSE, (Change("mark:x", "failed before\n  = retire"),)),
+        End.KNOWN_BAD,
+        Exit.FOUND,
+    ),
+    (
+        Step("gpu02", "flash", Action.REFUSE, (Change("mark:x", "failed before"), Change("ports", "taken"))),
+        End.REFUSED,
+        Exit.APPLY_FAILED,
+    ),
+]
+
+
+@pytest.mark.parametrize(("step", "end", "exit_code"), REFUSALS)
+def test_a_step_that_the_plan_refuses_has_an_outcome_too(step: Step, end: End, exit_code: Exit) -> None:
+    [one] = passed_over([step])
+    assert (one.node, one.end, code([one])) == ("gpu02", end, exit_code)
+    assert one.told == "; ".join(change.reason.splitlines()[0] for change in step.changes)
 
 
 def event(step: str, kind: Kind = Kind.OK, node: str = "gpu01", **answer: Any) -> Event:

@@ -26,7 +26,7 @@ def test_a_start_is_told_stage_by_stage() -> None:
         "gpu01  flash  started",
         "gpu01  flash  progressing: load",
         "gpu01  flash  progressing: capture",
-        "gpu01  flash  ready after 342 s",
+        "gpu01  flash  ready after 5:42",
     ]
 
 
@@ -48,3 +48,10 @@ def test_a_change_that_needs_no_start_is_not_told_as_one() -> None:
 
 def test_a_failure_is_told_in_one_line() -> None:
     assert told(("switch", Kind.FAILED, {"msg": "port 1 is taken\nmore"})) == ["gpu01  flash  failed: port 1 is taken"]
+
+
+def test_a_ready_server_tells_which_phases_took_long() -> None:
+    entered = {"args": 0.0, "init": 4.0, "load": 20.2, "pool": 255.0, "capture": 262.5, "warmup": 303.4, "serve": 303.9}
+    ready = {"state": "ready", "stage": "serve", "seconds": 342.2, "stages": entered}
+    assert told(("wait", Kind.OK, ready)) == ["gpu01  flash  ready after 5:42 (weights 3:55, capture 41 s)"]
+    assert told(("wait", Kind.OK, ready | {"seconds": 9.6})) == ["gpu01  flash  ready after 10 s"]
