@@ -57,17 +57,18 @@ def report(campaign: Campaign, version: str) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def size(campaign: Campaign) -> str:
+    """How much was tried: `3 trials, 1 question, 1 mark`."""
+    counted = ((campaign.made, "trial"), (campaign.conclusions, "question"), (campaign.marks, "mark"))
+    return ", ".join(_count(len(found), one) for found, one in counted)
+
+
 def _head(campaign: Campaign, version: str) -> str:
     times = sorted([*(one.trial.at for one in campaign.made), *(one.at for one in campaign.applied)])
     nodes = _nodes([*(one.trial.node for one in campaign.made), *(mark.last.node for mark in campaign.marks)])
-    counts = [
-        _count(len(campaign.made), "trial"),
-        _count(len(campaign.conclusions), "question"),
-        _count(len(campaign.marks), "mark"),
-    ]
     lines = [f"# {campaign.name}: what was tried, and what is known", ""]
     span = f" {_span(times[0], times[-1])}, on {nodes}" if times and nodes else ""
-    lines.append(f"{', '.join(counts)}{span}.")
+    lines.append(f"{size(campaign)}{span}.")
     lines.append(f"Written by dsv4deploy {version} from the project's own records; nothing in it was added by hand.")
     if campaign.made and all(one.trial.rehearsal for one in campaign.made):
         lines += ["", *_REHEARSED]

@@ -11,6 +11,8 @@ import pytest
 COMMAND = Path(sys.executable).parent / "dsv4deploy"
 DATA = Path(__file__).parents[1] / "data/campaign"
 
+EVIDENCE = Path(__file__).parents[2] / "docs/evidence/torch-compile-modes-report.md"
+
 
 def run(*words: str) -> tuple[int, str]:
     done = subprocess.run([COMMAND, "report", *words], capture_output=True, text=True, check=False, timeout=60)
@@ -26,8 +28,20 @@ def project(tmp_path: Path) -> Path:
 def test_the_report_of_recorded_experiments_is_the_one_that_was_read_and_found_good(project: Path) -> None:
     code, out = run("--project", str(project), "-o", str(project / "report.md"))
     assert code == 0, out
-    assert out == f"{project}/report.md: 21 trials, 4 verdicts, 3 marks\n"
+    assert out == f"{project}/report.md: 21 trials, 4 questions, 3 marks\n"
     assert (project / "report.md").read_text() == (DATA / "report.md").read_text()
+
+
+def test_the_report_of_an_experiment_on_a_card_is_that_of_its_records(tmp_path: Path) -> None:
+    """`examples/compile-vs-kernel/modes.yaml`, run by `diagnose --local` with the real SGLang on one H200."""
+    project = tmp_path / "compile-modes"
+    shutil.copytree(DATA.parent / "compile-modes/records", project / ".dsv4deploy")
+    shutil.copytree(DATA.parent / "compile-modes/marks", project / "marks")
+    code, out = run("--project", str(project), "-o", str(project / "report.md"))
+    assert (code, out) == (0, f"{project}/report.md: 3 trials, 1 question, 1 mark\n")
+    note, _, rest = EVIDENCE.read_text().partition("\n\n")
+    assert note.startswith("<!-- Made by `dsv4deploy report`")
+    assert (project / "report.md").read_text() == rest
 
 
 def test_programs_get_the_same(project: Path) -> None:

@@ -42,5 +42,5 @@ def command(
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Trouble(f"{output} cannot be written: {error.strerror}", f"look: ls -ld {output.parent}") from None
-    print(f"{output}: {len(found.made)} trials, {len(found.conclusions)} verdicts, {len(found.marks)} marks")
+    print(f"{output}: {view.size(found)}")
     return Exit.FINE
