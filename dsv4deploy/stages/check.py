@@ -11,7 +11,7 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
 from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.rule import Condition, Found, Missing, Rule, known
+from dsv4deploy.model.rule import Condition, Found, Missing, Rule, Scope, known
 from dsv4deploy.stages.effective import effective as settle
 from dsv4deploy.stages.levels import MILDER, level
 from dsv4deploy.stages.releases import FLAGS, SPELLINGS, version, within
@@ -19,6 +19,7 @@ from dsv4deploy.stages.situation import Situation
 from dsv4deploy.stages.traits import named_type
 
 MOST_NAMES: Final = 4
+_SCOPE: Final = ("fact:arch", "trait:family", "fact:engine_version")
 
 
 class Waiver(NamedTuple):
@@ -61,10 +62,10 @@ def check(
     unknown: list[Unknown] = []
     provided: list[Waived] = []
     living = [rule for rule in rules if rule.stability != "retired"]
-    arch = known(situation.ask, "fact:arch")
+    here = tuple(known(situation.ask, subject) for subject in _SCOPE)
     for rule in living:
-        if arch and rule.scope.arch and arch not in rule.scope.arch:
-            continue  # its first condition, answered without asking: a third of all rules fall here
+        if _elsewhere(rule.scope, *here):
+            continue
         try:
             what = finds(rule, situation)
         except Missing as missing:
@@ -83,9 +84,18 @@ def check(
                 found.append(told)
     said = {one.rule for one in found}
     found += [one for one in beside if one.rule not in said]
-    judged = _waive(found, tuple(unknown), waivers, today, [rule.id for rule in living])
+    judged = _waive(found, tuple(unknown), waivers, today, living)
     report = replace(judged, looked_at=len(living))
     return replace(report, waived=(*report.waived, *provided))
+
+
+def _elsewhere(scope: Scope, arch: str | None, family: str | None, release: str | None) -> bool:
+    """Whether the first conditions of a rule, those of its scope, are known not to hold: half of all rules fall here."""
+    return bool(
+        (arch and scope.arch and arch not in scope.arch)
+        or (family and scope.family and family not in scope.family)
+        or (release and scope.engine and not within(release, scope.engine))
+    )
 
 
 def _of_a_patched_build(rule: Rule, found: Diagnostic, situation: Situation) -> Diagnostic:
@@ -356,14 +366,14 @@ def _waive(
     unknown: tuple[Unknown, ...],
     waivers: Sequence[Waiver],
     today: str,
-    known: Sequence[str],
+    living: Sequence[Rule],
 ) -> Report:
-    living = [waiver for waiver in waivers if not _ran_out(waiver, today)]
-    allowed = {waiver.rule: waiver for waiver in living}
+    counting = [waiver for waiver in waivers if not _ran_out(waiver, today)]
+    allowed = {waiver.rule: waiver for waiver in counting}
     waived = tuple(Waived(d, allowed[d.rule].reason, allowed[d.rule].until) for d in found if d.rule in allowed)
     speaking = [d for d in found if d.rule not in allowed]
-    idle = [w for w in living if w.rule not in {d.rule for d in found} | {u.rule for u in unknown}]
-    names = [*(d.rule for d in found), *known]
+    idle = [w for w in counting if w.rule not in {d.rule for d in found} | {u.rule for u in unknown}]
+    names = [*(d.rule for d in found), *(rule.id for rule in living)] if idle else []
     speaking += [_idle(waiver, names) for waiver in idle]
     gone = [waiver for waiver in waivers if _ran_out(waiver, today)]
     speaking += [_about_waiver(w, f"ran out on {w.until}", "take it out, or give a new date and reason") for w in gone]
