@@ -134,7 +134,10 @@ def notes(checkup: Checkup) -> tuple[str, ...]:
         for kind in stage.unlike(before, checkup.texts)
     ]
     if not before and checkup.state == "good" and checkup.texts:
-        answers.keep(key, dict(checkup.texts))
+        try:
+            answers.keep(key, dict(checkup.texts))
+        except Trouble as trouble:  # what was asked is answered all the same
+            told.append(f"later answers cannot be held against these: {trouble.message}")
     return tuple(told)
 
 

@@ -120,6 +120,22 @@ def test_an_image_by_its_tag_is_imported_with_how_to_find_its_digest(
     assert "imagetools inspect lmsysorg/sglang:v0.5.17-cu129" in capsys.readouterr().out
 
 
+def test_what_docker_would_refuse_or_a_rendered_container_has_anyway_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nccl.env").write_text("export NCCL_P2P_LEVEL=SYS\nNCCL_DEBUG=INFO\n")
+    path = tmp_path / "run.sh"
+    path.write_text(
+        f"docker run -p 8000:30000 --restart always --env-file {tmp_path}/nccl.env lmsysorg/sglang:v0.5.17 sglang serve\n"
+    )
+    assert run(["import", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "debug: INFO" in out
+    assert "export NCCL_P2P_LEVEL=SYS: no name that a variable can have" in out
+    assert "--publish 8000:30000: a rendered container shares the node's network" in out
+    assert "--restart always: service.restart says" in out
+
+
 def test_as_json_every_word_is_told_and_keys_are_not(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["import", str(file), "--format", "json"]) == 0
     out = capsys.readouterr().out
