@@ -217,3 +217,16 @@ def test_where_a_profile_cannot_be_written_that_is_said(
 ) -> None:
     assert run(["import", str(file), "--engine", "0.5.21", "-o", str(file.parent / output)]) == code
     assert told in capsys.readouterr().err
+
+
+def test_the_engine_of_a_script_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.sh"
+    path.write_text("python -m sglang.launch_server --model-path /m --cuda-graph-max-bs-decode 8\n")
+    assert run(["validate", "--script", str(path), "--engine", "0.5.23"]) == 0
+    assert "SGLang 0.5.23, " in capsys.readouterr().out
+    assert run(["validate", "--script", str(path), "--engine", "0.5.10"]) == 1
+    assert "0.5.10" in capsys.readouterr().out
+    assert run(["validate", "--script", str(path), "--engine", "9.9.9"]) == 2
+    assert "--engine 0.5" in capsys.readouterr().err
+    assert run(["validate", str(path), "--engine", "0.5.23"]) == 2
+    assert "--set engine.version" in capsys.readouterr().err
