@@ -230,3 +230,10 @@ def test_the_engine_of_a_script_can_be_said(tmp_path: Path, capsys: pytest.Captu
     assert "--engine 0.5" in capsys.readouterr().err
     assert run(["validate", str(path), "--engine", "0.5.23"]) == 2
     assert "--set engine.version" in capsys.readouterr().err
+
+
+def test_a_profile_is_not_imported_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "profile.yaml"
+    path.write_text("name: x\nengine: {version: 0.5.23, venv: /v}\nmodel: {path: /m}\n")
+    assert run(["import", str(path)]) == 3
+    assert f"is a profile already\n  = remedy: dsv4deploy validate {path}" in capsys.readouterr().err
