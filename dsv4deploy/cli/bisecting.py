@@ -205,7 +205,8 @@ def run(asked: Asked, *, as_json: bool) -> int:
 
 def _opening(search: Search) -> None:
     if not search.whole:
-        raise Trouble("the two profiles do not differ in anything that could matter", code=Exit.USAGE)
+        alike = "the two profiles do not differ in anything that could matter"
+        raise Trouble(alike, "compare one that starts with one that does not", Exit.USAGE)
     count = len(search.whole)
     search.say(f"{count} {'setting differs' if count == 1 else 'settings differ'}: {', '.join(search.between.names)}\n")
     told = search.survey.told if len(search.survey.nodes) == 1 else (f"on {search.node.name}",)

@@ -112,13 +112,7 @@ def report(asked: Asked, before: Asked, name: str, *, mark: bool, as_json: bool,
     if as_json:
         return json.dumps(view.machine(changes, told, lost), indent=None if watch else 2) + "\n"
     at = f"{datetime.now():%Y-%m-%d %H:%M:%S}\n" if watch else ""  # noqa: DTZ005 (a person's own clock)
-    return "".join(
-        [
-            at,
-            *(view.render(node, name, one, told[node]) for node, one in changes.items()),
-            *(f"{line}\n" for line in lost),
-        ]
-    )
+    return "".join([at, view.render(name, changes, told), *(f"{line}\n" for line in lost)])
 
 
 def notes(checkup: Checkup) -> tuple[str, ...]:
@@ -134,7 +128,10 @@ def notes(checkup: Checkup) -> tuple[str, ...]:
         for kind in stage.unlike(before, checkup.texts)
     ]
     if not before and checkup.state == "good" and checkup.texts:
-        answers.keep(key, dict(checkup.texts))
+        try:
+            answers.keep(key, dict(checkup.texts))
+        except Trouble as trouble:  # what was asked is answered all the same
+            told.append(f"later answers cannot be held against these: {trouble.message}")
     return tuple(told)
 
 

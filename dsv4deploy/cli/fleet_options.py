@@ -23,9 +23,7 @@ Inventory = Annotated[
 ]
 OptionalProfile = Annotated[
     Path | None,
-    typer.Argument(
-        metavar="[PROFILE]", help="The profile; ./profile.yaml, or what the inventory assigns, if left out."
-    ),
+    typer.Argument(metavar="PROFILE", help="The profile; ./profile.yaml, or what the inventory assigns, if left out."),
 ]
 Name = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="The deployment; may be left out where a node has one.")

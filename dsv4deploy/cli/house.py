@@ -56,6 +56,21 @@ def asked(
     )
 
 
+def with_version(asked: Asked, version: str) -> Asked:
+    """The same question about a start of that release.
+
+    Raises:
+        Trouble: no such release is known.
+    """
+    from dsv4deploy.model.history import UnknownVersionError
+
+    try:
+        knowledge(Path(asked.path)).catalogues.history.at(version)
+    except UnknownVersionError as unknown:
+        raise Trouble(str(unknown), f"--engine {unknown.nearest}", Exit.USAGE) from None
+    return replace(asked, facts=asked.facts.model_copy(update={"engine_version": version}))
+
+
 def facts_document(path: Path) -> FactsDocument:
     """The facts document at `path`, with what it says of a model folder.
 

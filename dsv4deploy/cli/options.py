@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.completing import variant_names
+from dsv4deploy.cli.completing import mark_names, variant_names
 
 
 class Format(StrEnum):
@@ -38,7 +38,10 @@ Waive = Annotated[
     list[str], typer.Option("--waive", metavar="RULE=REASON", help="Allow this rule once, with a reason; repeatable.")
 ]
 Retry = Annotated[
-    list[str], typer.Option("--retry", metavar="MARK", help="Try what this mark says once more; repeatable.")
+    list[str],
+    typer.Option(
+        "--retry", metavar="MARK", autocompletion=mark_names, help="Try what this mark says once more; repeatable."
+    ),
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", help="text for people, json for programs.")]
 CallerSets = Annotated[

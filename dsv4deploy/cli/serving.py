@@ -12,6 +12,7 @@ from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.node.scrub import secrets_of
 from dsv4deploy.rim import ansible
 
+_SHORT = 12
 Seen = Mapping[str, Observation | str]
 
 
@@ -84,23 +85,33 @@ def ask(options: ansible.Options, nodes: Sequence[str], verb: str, name: str, **
     return found
 
 
-def act(options: ansible.Options, name: str | None, verb: str, done: str, **more: object) -> int:
+def act(options: ansible.Options, name: str | None, verb: str, done: str, *, as_json: bool, **more: object) -> int:
     """Start, stop, restart or prune one deployment everywhere, tell what came of it, and return the exit code."""
     looked = seen(options)
     chosen = meant(looked, name)
     nodes = [node for node, _, _ in deployments(looked, chosen)]
     answers = ask(options, nodes, verb, chosen, **more)
     lost = unreachable(looked)
+    went, lines = {}, []
     for node in nodes:
         event = answers.get(node)
         if event is None or event.kind is not Kind.OK:
             lost.append(f"{node}  {chosen}  failed: {fleet.reason(event) if event else 'no answer'}")
         else:
-            sys.stdout.write(
-                f"{node}  {chosen}  {done if event.answer.get('changed') else f'no change: {_already(verb)}'}\n"
-            )
-    sys.stdout.write("".join(f"{line}\n" for line in lost))
+            went[node] = {"changed": bool(event.answer.get("changed")), "removed": event.answer.get("removed") or []}
+            lines.append(f"{node}  {chosen}  {_done(verb, done, event.answer)}")
+    if as_json:
+        sys.stdout.write(machine("service/1", {"verb": verb, "name": chosen, "nodes": went, "unreachable": lost}))
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in (*lines, *lost)))
     return Exit.APPLY_FAILED if lost else Exit.FINE
+
+
+def _done(verb: str, done: str, answer: Mapping[str, Any]) -> str:
+    if not answer.get("changed"):
+        return f"no change: {_already(verb)}"
+    removed = [str(one)[:_SHORT] for one in answer.get("removed") or ()]
+    return f"{done}: {', '.join(removed)} removed" if removed else done
 
 
 def machine(schema: str, content: Mapping[str, Any]) -> str:

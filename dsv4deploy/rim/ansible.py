@@ -85,7 +85,8 @@ def hosts(options: Options) -> tuple[Host, ...]:
     found, where = _hosts(json.loads(done.stdout)), ", ".join(options.inventories)
     strange = _UNMATCHED.findall(done.stderr) if options.limit else []
     if strange:  # Ansible would go on without it, or without leaving it out
-        raise Trouble(f"{where} has no node or group {strange[0]}", f"mend --limit {options.limit}", Exit.USAGE)
+        see = shlex.join(["ansible-inventory", *_named(options), "--graph"])
+        raise Trouble(f"{where} has no node or group {strange[0]}", f"see what it has: {see}", Exit.USAGE)
     if not found:
         of = f" with --limit {options.limit}" if options.limit else ""
         raise Trouble(f"{where} has no nodes{of}", "add them, for instance below [gpu]", Exit.USAGE)

@@ -40,7 +40,7 @@ def write(path: Path, plan: Plan, wanted: Sequence[Wanted], folders: Mapping[str
             os.fchmod(file.fileno(), 0o600)
             json.dump(document, file)
     except OSError as error:
-        raise Trouble(f"{path} cannot be written: {error.strerror}") from None
+        raise Trouble(f"{path} cannot be written: {error.strerror}", "name another file with -o") from None
 
 
 def read(path: Path, folder: Path) -> Planned:
@@ -57,8 +57,10 @@ def read(path: Path, folder: Path) -> Planned:
             Wanted(one["node"], manifests[one["release"]], _texts(folders[one["release"]])) for one in document["nodes"]
         )
         steps = tuple((s["node"], s["name"], s["action"], s["release"], s["current"]) for s in document["steps"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Trouble(f"{path} is no plan that plan -o wrote: {error}", "plan again", Exit.UNREADABLE) from None
+    except OSError as error:
+        raise Trouble(f"{path} cannot be read: {error.strerror}", "name the file that plan -o wrote") from None
+    except (ValueError, KeyError, TypeError):
+        raise Trouble(f"{path} is no plan that plan -o wrote", "plan again", Exit.UNREADABLE) from None
     return Planned(steps, wanted, folders)
 
 

@@ -19,6 +19,7 @@ Path = tuple[str | int, ...]
 Where = Callable[[Path], Place | None]
 Value = TypeVar("Value", bound=BaseModel)
 SCHEMA = "facts/1"
+_OF_NODES = "node-facts/1"  # the facts of several nodes at once, which no rule can be asked with
 # Document keys that are no facts themselves.
 BESIDE = ("schema", "checkpoint")
 
@@ -90,7 +91,8 @@ def _unknown(path: Path, tree: Mapping[Any, object], kind: type[BaseModel], wher
 
 def _schema(written: object, where: Where) -> Iterator[Diagnostic]:
     if written not in (None, SCHEMA):
-        yield _wrong(("schema",), f"{_said(written)} is no schema that is read here: it is {SCHEMA}", where)
+        remedy = "name one node: dsv4deploy facts -i INVENTORY --limit NODE" if written == _OF_NODES else ""
+        yield _wrong(("schema",), f"{_said(written)} is no schema that is read here: it is {SCHEMA}", where, remedy)
 
 
 def _wrong(path: Path, message: str, where: Where, remedy: str = "") -> Diagnostic:

@@ -51,6 +51,8 @@ def _imported(texts: Texts, path: str, known: Mapping[str, str] | None, folder: 
         document = load(data, path)
         if is_compose(document.tree):
             return compose(document, read, known or {})
+        if isinstance(document.tree, dict) and {"name", "engine", "model"} <= document.tree.keys():
+            raise Trouble(f"{path} is a profile already", f"dsv4deploy validate {path}")
         raise Trouble(f"{path} has no services with an image", "name a Compose file, a script, a unit or JSON words")
     return script(text, path, read, known, folder)
 

@@ -15,6 +15,7 @@ from dsv4deploy.model.imported import Command, Imported, Remainder, Sure, Word
 from dsv4deploy.model.launch import Json, Setting
 from dsv4deploy.model.place import Place
 from dsv4deploy.model.profile.engine import how_to_pin
+from dsv4deploy.model.shapes import VARIABLE
 from dsv4deploy.node.scrub import HIDDEN, secret_name
 from dsv4deploy.stages.command import MOUNTED_ENTRY
 from dsv4deploy.stages.imported_fields import (
@@ -55,6 +56,14 @@ _RENDERED_OPTIONS = {
     ("rm", "true"), ("init", "true"), ("detach", "true"), ("interactive", "true"), ("tty", "true"),
     ("ipc", "host"), ("network", "host"), ("gpus", "all"), ("ulimit", "memlock=-1"), ("ulimit", "stack=67108864"),
 }  # fmt: skip
+# What a rendered container has by other means.
+_SAID_OTHERWISE = {
+    "publish": "a rendered container shares the node's network: server.port is what clients reach, with server.host 0.0.0.0",
+    "restart": "service.restart says when it is started again",
+    "log-opt": "service.log says where the output goes",
+    "log-driver": "service.log says where the output goes",
+    "runtime": "--gpus of a rendered container asks for the cards",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +194,8 @@ class _Drafting:
         elif name == "volume" and (mount := re.fullmatch(r"(/[^:]*):(/[^:]*?)(:ro)?", word.text)) and word.known:
             self._mount(mount[1], mount[2], word, read_only=bool(mount[3]))
         else:
-            self.left.append(Remainder(f"--{name} {word.text}", word.place, "no field of a profile says it"))
+            reason = _SAID_OTHERWISE.get(name, "no field of a profile says it")
+            self.left.append(Remainder(f"--{name} {word.text}", word.place, reason))
 
     def _mount(self, source: str, target: str, word: Word, *, read_only: bool) -> None:
         if target in _MOUNTED_KEYS:
@@ -275,6 +285,9 @@ class _Drafting:
         self._caches(variables)
         self._cards(variables)
         for name, word in variables.items():
+            if not re.fullmatch(VARIABLE, name):
+                self.left.append(Remainder(f"{name}={word.text}", word.place, "no name that a variable can have"))
+                continue
             if word.known and word.text and secret_name(name):
                 reason = "a secret: export it in a file of mode 0600 on the node and name that as nccl.env_file"
                 self.left.append(Remainder(f"{name}={HIDDEN}", word.place, reason))

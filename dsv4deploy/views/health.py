@@ -6,11 +6,19 @@ from typing import Any
 from dsv4deploy.model.checked import Checkup
 
 _SHOWN = 12
+_WORDS = {"good": "healthy", "bad": "not healthy", "unknown": "cannot be told"}
 
 
-def render(node: str, name: str, checkup: Checkup, notes: Sequence[str]) -> str:
-    """One line for each check, with what is behind a failure."""
-    return "".join(f"{line}\n" for line in _lines(node, name, checkup, notes))
+def render(name: str, checkups: Mapping[str, Checkup], notes: Mapping[str, Sequence[str]]) -> str:
+    """One line for each check, with what is behind a failure; nodes that are alike are told once."""
+    lines: list[str] = []
+    first: dict[tuple[str, ...], str] = {}
+    for node, one in checkups.items():
+        head = "  ".join(word for word in (node, name, _WORDS[one.state]) if word)
+        told = tuple(_lines(one, notes[node]))
+        same_as = first.setdefault((one.state, *told), node)
+        lines += [head, *told] if same_as == node else [f"{head}, as {same_as}"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def changed(before: Mapping[str, Checkup], now: Mapping[str, Checkup]) -> tuple[str, ...]:
@@ -31,9 +39,7 @@ def machine(checkups: Mapping[str, Checkup], notes: Mapping[str, Sequence[str]],
     return {"schema": "health/1", "servers": servers, "unreachable": list(lost)}
 
 
-def _lines(node: str, name: str, checkup: Checkup, notes: Sequence[str]) -> Iterator[str]:
-    words = {"good": "healthy", "bad": "not healthy", "unknown": "cannot be told"}
-    yield "  ".join(word for word in (node, name, words[checkup.state]) if word)
+def _lines(checkup: Checkup, notes: Sequence[str]) -> Iterator[str]:
     for one in checkup.checks:
         yield f"  {one.state:<8} {one.check:<12} {one.told}"
         if one.state == "bad":

@@ -170,7 +170,7 @@ def _unknown(report: Report) -> Iterator[str]:
     needs = sorted({need for one in report.unknown for need in one.needs})
     named = ", ".join(needs[:_MOST_NEEDS]) + (", ..." if len(needs) > _MOST_NEEDS else "")
     verb = "rule needs" if len(report.unknown) == 1 else "rules need"
-    yield f"unknown: {len(report.unknown)} {verb} facts ({named}): dsv4deploy facts -i INVENTORY"
+    yield f"unknown: {len(report.unknown)} {verb} facts ({named}): dsv4deploy facts -i INVENTORY --limit NODE, kept for --facts"
 
 
 def _counts(report: Report) -> str:

@@ -45,9 +45,16 @@ def offered(line: str, folder: Path) -> list[str]:
         ("dsv4deploy explain torch-compile-o", ["torch-compile-over-nodes"]),
         ("dsv4deploy validate p.yaml --variant lo", ["long-context", "low-latency"]),
         ("dsv4deploy validate none.yaml --variant lo", []),
+        ("dsv4deploy marks retire stre", ["stream-capture-flash-1"]),
+        ("dsv4deploy apply --retry o", ["oom-flash-2"]),
+        ("dsv4deploy health --only me", ["metrics"]),
+        ("dsv4deploy probe kernel", ["kernel-image"]),
         ("dsv4deploy validate ", []),  # bash offers files itself
     ],
 )
 def test_bash_offers_what_may_stand_there(line: str, wanted: list[str], tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(PROFILE, encoding="utf-8")
+    for mark in ("marks/stream-capture-flash-1.yaml", ".dsv4deploy/rehearsal-marks/oom-flash-2.yaml"):
+        (tmp_path / mark).parent.mkdir(parents=True)
+        (tmp_path / mark).touch()
     assert sorted(offered(line, tmp_path)) == wanted

@@ -120,6 +120,22 @@ def test_an_image_by_its_tag_is_imported_with_how_to_find_its_digest(
     assert "imagetools inspect lmsysorg/sglang:v0.5.17-cu129" in capsys.readouterr().out
 
 
+def test_what_docker_would_refuse_or_a_rendered_container_has_anyway_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nccl.env").write_text("export NCCL_P2P_LEVEL=SYS\nNCCL_DEBUG=INFO\n")
+    path = tmp_path / "run.sh"
+    path.write_text(
+        f"docker run -p 8000:30000 --restart always --env-file {tmp_path}/nccl.env lmsysorg/sglang:v0.5.17 sglang serve\n"
+    )
+    assert run(["import", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "debug: INFO" in out
+    assert "export NCCL_P2P_LEVEL=SYS: no name that a variable can have" in out
+    assert "--publish 8000:30000: a rendered container shares the node's network" in out
+    assert "--restart always: service.restart says" in out
+
+
 def test_as_json_every_word_is_told_and_keys_are_not(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["import", str(file), "--format", "json"]) == 0
     out = capsys.readouterr().out
@@ -201,3 +217,23 @@ def test_where_a_profile_cannot_be_written_that_is_said(
 ) -> None:
     assert run(["import", str(file), "--engine", "0.5.21", "-o", str(file.parent / output)]) == code
     assert told in capsys.readouterr().err
+
+
+def test_the_engine_of_a_script_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.sh"
+    path.write_text("python -m sglang.launch_server --model-path /m --cuda-graph-max-bs-decode 8\n")
+    assert run(["validate", "--script", str(path), "--engine", "0.5.23"]) == 0
+    assert "SGLang 0.5.23, " in capsys.readouterr().out
+    assert run(["validate", "--script", str(path), "--engine", "0.5.10"]) == 1
+    assert "0.5.10" in capsys.readouterr().out
+    assert run(["validate", "--script", str(path), "--engine", "9.9.9"]) == 2
+    assert "--engine 0.5" in capsys.readouterr().err
+    assert run(["validate", str(path), "--engine", "0.5.23"]) == 2
+    assert "--set engine.version" in capsys.readouterr().err
+
+
+def test_a_profile_is_not_imported_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "profile.yaml"
+    path.write_text("name: x\nengine: {version: 0.5.23, venv: /v}\nmodel: {path: /m}\n")
+    assert run(["import", str(path)]) == 3
+    assert f"is a profile already\n  = remedy: dsv4deploy validate {path}" in capsys.readouterr().err

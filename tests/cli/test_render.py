@@ -1,5 +1,6 @@
 """`render` writes, prints or compares, and says what stands in its way."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,12 @@ def test_a_folder_of_somebody_else_is_left_alone(profile: str, capsys: pytest.Ca
 def test_one_question_at_a_time(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["render", profile, "--stdout", "serve.sh", "--diff", "home"]) == 2
     assert "three different questions" in capsys.readouterr().err
+
+
+def test_what_was_written_is_told_to_programs_too(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", profile, "-o", "out", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["schema"], told["folder"]) == ("render/1", "out")
+    assert {file.name for file in Path("out").iterdir()} == set(told["files"])
+    assert run(["render", profile, "--set", "tp=4", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["schema"] == "validate/1"

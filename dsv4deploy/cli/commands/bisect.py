@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.completing import check_names
 from dsv4deploy.cli.fleet_options import Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
@@ -39,7 +40,12 @@ def command(
     ] = 0,
     health: Annotated[
         list[str],
-        typer.Option("--health", metavar="CHECK", help="A health check that must pass once ready; repeatable."),
+        typer.Option(
+            "--health",
+            metavar="CHECK",
+            autocompletion=check_names,
+            help="A health check that must pass once ready; repeatable.",
+        ),
     ] = [],  # noqa: B006 (Typer wants a list)
     check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="Must succeed once ready.")] = "",
     deadline: Annotated[float, typer.Option("--deadline", min=0, metavar="S", help="Seconds for each launch.")] = 0,

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.completing import check_names
 from dsv4deploy.cli.fleet_options import Name, Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
@@ -36,7 +37,10 @@ def command(
     capacity: Annotated[
         bool, typer.Option("--capacity", help="Also send the longest prompt, as often at once as must be served.")
     ] = False,
-    only: Annotated[list[str], typer.Option("--only", metavar="CHECK", help="Only this check; repeatable.")] = [],  # noqa: B006 (likewise)
+    only: Annotated[
+        list[str],
+        typer.Option("--only", metavar="CHECK", autocompletion=check_names, help="Only this check; repeatable."),
+    ] = [],  # noqa: B006 (likewise)
     watch: Annotated[bool, typer.Option("--watch", help="Keep asking until interrupted; tell what changes.")] = False,
     every: Annotated[
         int, typer.Option("--every", "--interval", min=10, metavar="SECONDS", help="Pause between two rounds.")

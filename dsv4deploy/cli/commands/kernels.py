@@ -17,7 +17,7 @@ from dsv4deploy.cli.options import Format, OutputFormat, ProfilePath, Sets, Vari
 GROUP = "Deploy"
 
 BundlePath = Annotated[
-    Path | None, typer.Argument(metavar="[BUNDLE]", help="A rendered bundle, or a release on this machine.")
+    Path | None, typer.Argument(metavar="BUNDLE", help="A rendered bundle, or a release on this machine.")
 ]
 Venv = Annotated[
     Path | None, typer.Option("--venv", metavar="DIR", help="This venv, instead of the one that the bundle names.")

@@ -31,6 +31,7 @@ def command(
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what is written, until Ctrl-C.")] = False,
 ) -> int:
     from dsv4deploy.cli import fleet, following, serving
+    from dsv4deploy.model.event import Kind
     from dsv4deploy.model.trouble import Exit
 
     since_s = following.seconds(since) if since else 0
@@ -45,7 +46,9 @@ def command(
         return max(following.follow(options, nodes, chosen, count, since_s), Exit.APPLY_FAILED if lost else Exit.FINE)
     asked = serving.ask(options, nodes, "logs", chosen, dsv4_lines=count, dsv4_since_s=since_s)
     for node, event in asked.items():
-        following.show(
-            nodes, node, event.answer.get("lines") or ([] if event.answer.get("ok") else [fleet.reason(event)])
-        )
+        if event.kind is Kind.OK:
+            following.show(nodes, node, event.answer.get("lines") or ())
+        else:
+            lost.append(f"{node}  {chosen}  failed: {fleet.reason(event)}")
+            print(lost[-1])
     return Exit.APPLY_FAILED if lost else Exit.FINE

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.completing import mark_names
 from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Knowledge"
@@ -18,7 +19,9 @@ GROUP = "Knowledge"
 app = typer.Typer(no_args_is_help=True)
 
 Project = Annotated[Path, typer.Option("--project", metavar="DIR", help="Folder of the profile.")]
-MarkName = Annotated[str, typer.Argument(metavar="MARK", help="Id of the mark, or how it begins.")]
+MarkName = Annotated[
+    str, typer.Argument(metavar="MARK", autocompletion=mark_names, help="Id of the mark, or how it begins.")
+]
 
 
 @app.command("list")

@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from dsv4deploy.cli.completing import probe_names
 from dsv4deploy.cli.fleet_options import Reach, if_on_nodes
 from dsv4deploy.cli.options import Format, OutputFormat
 
@@ -25,7 +26,10 @@ ORDER = 30
 @if_on_nodes
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Probes, or what their names begin with; all without.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", autocompletion=probe_names, help="Probes, or what their names begin with; all without."
+        ),
     ] = None,
     *,
     reach: Reach,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dsv4deploy.cli.options import FactsPath, ProfilePath, Sets, Variants, Waive
+from dsv4deploy.cli.options import FactsPath, Format, OutputFormat, ProfilePath, Sets, Variants, Waive
 
 GROUP = "Render"
 ORDER = 1
@@ -30,7 +30,9 @@ def command(
     sets: Sets = [],  # noqa: B006 (likewise)
     facts: FactsPath = None,
     waive: Waive = [],  # noqa: B006 (likewise)
+    output_format: OutputFormat = Format.TEXT,
 ) -> int:
+    import json
     import sys
 
     from dsv4deploy.cli import house
@@ -41,15 +43,17 @@ def command(
     from dsv4deploy.rim.texts import Files
     from dsv4deploy.views import differences
 
+    as_json = output_format is Format.JSON
     if (output is not None) + (stdout is not None) + (diff is not None) > 1:
         raise Trouble("-o, --stdout and --diff are three different questions", "ask one at a time", Exit.USAGE)
     try:
         looked = looked_at(Files(), house.knowledge(profile), house.asked(profile, variant, sets, facts, waive))
     except Refused as refused:
-        return house.show_refusal(refused, as_json=False)
+        return house.show_refusal(refused, as_json=as_json)
     if looked.report.blocks:
-        house.show(looked.report, looked.sources, as_json=False, fine="")
-        print("Nothing was rendered.")
+        house.show(looked.report, looked.sources, as_json=as_json, fine="")
+        if not as_json:
+            print("Nothing was rendered.")
         return Exit.FOUND
     bundle = house.bundle(looked)
     if diff:
@@ -59,6 +63,7 @@ def command(
     else:
         folder = output or Path("rendered") / bundle.name
         bundles.write(bundle, folder)
-        names = "  ".join(artifact.path for artifact in bundle.files)
-        print(f"{folder}: {names}\nrelease {bundle.digest[:12]}")
+        names = [artifact.path for artifact in bundle.files]
+        told = {"schema": "render/1", "folder": str(folder), "files": names, "release": bundle.digest}
+        print(json.dumps(told) if as_json else f"{folder}: {'  '.join(names)}\nrelease {bundle.digest[:12]}")
     return Exit.FINE

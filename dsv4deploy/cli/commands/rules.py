@@ -19,7 +19,7 @@ app = typer.Typer(cls=ShowsByDefault)
 
 @app.command(hidden=True)
 def show(
-    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only rules whose name or summary has it.")] = "",
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Only rules whose name or summary has it.")] = "",
     *,
     family: Annotated[str, typer.Option(metavar="NAME", help="Only this family.")] = "",
     arch: Annotated[str, typer.Option(metavar="SM", help="Only what can speak on this card, sm_120.")] = "",

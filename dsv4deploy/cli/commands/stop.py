@@ -4,6 +4,7 @@ Example: dsv4deploy stop -i gpu.ini --name flash
 """
 
 from dsv4deploy.cli.fleet_options import Name, Nodes, on_nodes
+from dsv4deploy.cli.options import Format, OutputFormat
 
 GROUP = "Deploy"
 ORDER = 6
@@ -14,7 +15,8 @@ def command(
     *,
     options: Nodes,
     name: Name = None,
+    output_format: OutputFormat = Format.TEXT,
 ) -> int:
     from dsv4deploy.cli import serving
 
-    return serving.act(options, name, "stop", "stopped")
+    return serving.act(options, name, "stop", "stopped", as_json=output_format is Format.JSON)

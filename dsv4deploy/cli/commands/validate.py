@@ -26,6 +26,10 @@ def command(
     number: Annotated[
         int | None, typer.Option("--command", metavar="N", help="Which start of the script, if it has several.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", metavar="VERSION", help="With --script: the SGLang release that it starts."),
+    ] = None,
     env: CallerSets = [],  # noqa: B006 (typer copies it)
     variant: Variants = [],  # noqa: B006 (typer copies it)
     sets: Sets = [],  # noqa: B006 (likewise)
@@ -51,9 +55,12 @@ def command(
         raise Trouble(
             "validate takes a profile, or --script and a launch file", "dsv4deploy validate --help", Exit.USAGE
         )
+    if engine and not script:
+        raise Trouble("the profile says its engine", "--set engine.version=VERSION tries another", Exit.USAGE)
     as_json = output is Format.JSON
     try:
         asked = house.asked(path, variant, sets, facts, waive)
+        asked = house.with_version(asked, engine) if engine else asked
         if script:
             seen = looked_at_script(Files(), house.knowledge(path), asked, number, pairs(env))
         else:

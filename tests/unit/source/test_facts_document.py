@@ -97,3 +97,8 @@ def test_documents_as_people_wrote_them_are_read_without_an_error(line: str) -> 
     document = read_facts(json.loads(line))
     assert [told for told in document.diagnostics if told.level is Level.ERROR] == []
     assert document.facts != Facts()
+
+
+def test_the_facts_of_several_nodes_are_no_document_of_one() -> None:
+    error, *_ = read_facts({"schema": "node-facts/1", "nodes": {"gpu01": {}}}).diagnostics
+    assert (error.level, "--limit NODE" in error.remedy) == (Level.ERROR, True)

@@ -17,12 +17,25 @@ CHECKUP = Checkup.model_validate(
 
 
 def test_a_failed_check_shows_what_is_behind_it() -> None:
-    assert health.render("gpu01", "flash", CHECKUP, ["page_size became 256"]).splitlines() == [
+    assert health.render("flash", {"gpu01": CHECKUP}, {"gpu01": ["page_size became 256"]}).splitlines() == [
         "gpu01  flash  not healthy",
         "  good     endpoints    /ready answers 200",
         "  bad      server-info  2 settings",
         "             second",
         "  note: page_size became 256",
+    ]
+
+
+def test_nodes_that_are_alike_are_told_once() -> None:
+    other = CHECKUP.model_copy(update={"checks": CHECKUP.checks[1:]})
+    nodes = {"gpu01": CHECKUP, "gpu02": CHECKUP, "gpu03": other}
+    heads = [
+        line for line in health.render("flash", nodes, dict.fromkeys(nodes, ())).splitlines() if line.startswith("gpu")
+    ]
+    assert heads == [
+        "gpu01  flash  not healthy",
+        "gpu02  flash  not healthy, as gpu01",
+        "gpu03  flash  not healthy",
     ]
 
 

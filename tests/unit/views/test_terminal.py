@@ -133,7 +133,7 @@ def test_what_is_unknown_and_what_is_waived_is_told_and_counted() -> None:
         render(Report((), unknown, (waived,)), SOURCES, fine="p.yaml: fine")
         == """\
 waived: slow-thing at p.yaml:2:23: we␛[2Jknow (until 2026-12-31)
-unknown: 2 rules need facts (iommu, p2p): dsv4deploy facts -i INVENTORY
+unknown: 2 rules need facts (iommu, p2p): dsv4deploy facts -i INVENTORY --limit NODE, kept for --facts
 p.yaml: fine
 """
     )
