@@ -12,7 +12,8 @@ PIECE = 1 << 16
 TAIL = 1 << 13
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d+)?(?: ([A-Z]+\d+(?: [A-Z]+\d+)*))?\] ?")
-# journald, dmesg, docker, compose, Kubernetes, Ray, torch and uvicorn each put something of their own before the text.
+# journald, dmesg, docker, compose, Kubernetes, Ray, torch, uvicorn and loggers put something of their own before the
+# text.
 _SENDER = r"\S+ (?:kernel|[^\s:\[\]]+\[\d+\]): "
 _CARRIER = re.compile(
     r"\s*(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ [^\s:\[\]]+(?:\[\d+\])?: "
@@ -24,7 +25,8 @@ _CARRIER = re.compile(
     r"|\([\w.]+(?: [\w.]+)* pid=\d+[^)]*\) "
     r"|[\w.@-]+ +\| "
     r"|\[rank\d+\]: "
-    r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG): +)"
+    r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)(?:: +| \d\d-\d\d \d\d:\d\d:\d\d \[[\w./-]+:\d+\] ?"
+    r"| +[a-z_][\w/]*\.(?:py:\d+|[a-z_]\w*(?:\.\w+)*): ))"
 )
 
 

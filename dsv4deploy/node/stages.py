@@ -37,7 +37,7 @@ HINTS = (
 JOINING = re.compile(r"Init (?:torch distributed|parallel|nccl) (?P<what>begin|end)")
 JOINED = ("Init torch distributed end", "Init parallel end", "Init nccl end")
 # Lines of a server that serves, when nothing before them was kept.
-SERVING = ("Decode batch", "Prefill batch")
+SERVING = ("Decode batch", "Prefill batch", '"POST /v1/', "Health check failed", "the state was deleted in")
 # What only other engines say.
 OTHERS = (
     ("vLLM API server version", "vLLM"),

@@ -17,6 +17,8 @@ SOURCE = "    "
 FRAME = '  File "'
 # The one statement whose own text is the reason: a bare AssertionError follows it.
 ASSERTED = "assert "
+# What describes a container is indented as deep as source, but is none.
+DESCRIBED = re.compile(r'\s+"?(?:Reason|Message|Exit ?Code|OOMKilled|Error)"?:')
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?=:|\(|$)")
 
 
@@ -222,7 +224,7 @@ class Story:
         self._mark(message.line, message.said, message.rank)
         if self.stopped is not None or message.record == self._muted or message.said.startswith(START):
             return
-        if message.said.startswith(SOURCE) and not message.said.lstrip().startswith(ASSERTED):
+        if _quoted(message.said):
             return
         said = message.said
         heard = self.catalogue.heard(said, message.raised)
@@ -316,3 +318,8 @@ class Story:
         if self.dead is None and not self.final:
             for key in [key for key in self.hits if rank is None or key[1] == rank]:
                 del self.hits[key]
+
+
+def _quoted(said: str) -> bool:
+    """Whether a line is source that a traceback quotes, which nobody said."""
+    return said.startswith(SOURCE) and not said.lstrip().startswith(ASSERTED) and not DESCRIBED.match(said)

@@ -145,10 +145,11 @@ def explanation(story: Story, ended: bool) -> Hit | None:
     if story.dead is not None:
         return story.best(*BANDS)
     told = story.best("cause", "symptom")
-    if told is None and ended and story.ready is None and story.stopped is None:
+    if told is None and ended and story.ready is None and story.stage != "serve" and story.stopped is None:
         last = story.best("bare")
         told = last if last is not None and story.ends_in(last) else None
-    return told or story.best("advice")
+    advice = story.best("advice")
+    return advice if told is None or (advice is not None and advice.line == told.line) else told
 
 
 def _state(story: Story, hit: Hit | None) -> str:
