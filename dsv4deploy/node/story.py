@@ -45,6 +45,17 @@ class Message(NamedTuple):
     raised: bool
 
 
+class Record(NamedTuple):
+    """A message as it was written: where its stamp is in the whole log, whose it is, what stood before the stamp.
+
+    What follows without a stamp (a traceback) was indented, quoted or marked alike.
+    """
+
+    at: int
+    rank: str
+    margin: str
+
+
 class Line(NamedTuple):
     """A line that decided something."""
 
@@ -68,7 +79,7 @@ class Story:
         self.stamp: str | None = None
         self._at = 0
         self._line_at = 0
-        self._record = (0, "")
+        self._record = Record(0, "", "")
         self.starts = 1
         self.begins = 1
         self.other: str | None = None
@@ -152,19 +163,20 @@ class Story:
 
     def ends_in(self, hit: Hit) -> bool:
         """Whether the log ends in the message of this hit, as it does when a traceback was its last words."""
-        return hit.record == self._record[0]
+        return hit.record == self._record.at
 
     # Reading. Only lines that hold one of the texts looked for are ever taken apart.
 
     def _batch(self, batch: str) -> None:
-        number, counted = self.count, 0
+        number, counted, known = self.count, 0, 0
         for start, end in self._candidates(batch):
             number += batch.count("\n", counted, start)
             counted = start
-            record = self._record_of(batch, end)
-            self._line(number + 1, batch[start:end], record)
+            self._record = self._record_of(batch, known, end)
+            known = end
+            self._line(number + 1, batch[start:end], self._record)
         self.count += batch.count("\n")
-        self._record = self._record_of(batch, len(batch))
+        self._record = self._record_of(batch, known, len(batch))
         newline = batch.rfind("\n")
         if newline >= 0:
             self._line_at = self._at + newline + 1
@@ -197,28 +209,29 @@ class Story:
         end = len(batch) if newline < 0 else newline
         return start, min(end, begin + ((at - begin) // PIECE + 1) * PIECE)
 
-    def _record_of(self, batch: str, end: int) -> tuple[int, str]:
-        """Where the message that a line belongs to begins in the whole log, and the rank that wrote it."""
+    def _record_of(self, batch: str, known: int, end: int) -> Record:
+        """The message that a line belongs to that ends there; what is before `known` was looked through."""
         at = end
         while True:
-            at = batch.rfind("[20", 0, at)
+            at = batch.rfind("[20", known, at)
             if at < 0:
                 return self._record
             stamp = STAMP.match(batch, at)
             if stamp:
-                return self._at + at, stamp.group(2) or ""
+                margin = batch[batch.rfind("\n", 0, at) + 1 : at]
+                return Record(self._at + at, stamp.group(2) or "", margin)
 
-    def _line(self, number: int, line: str, record: tuple[int, str]) -> None:
+    def _line(self, number: int, line: str, record: Record) -> None:
         for part in line.split("\r"):
-            text = read(part)
+            text = read(part[len(record.margin) :] if part.startswith(record.margin) else part)
             if not text.said:
                 continue
             self.stamp = text.stamp or self.stamp
             self.begun = self.begun or self.stamp
-            rank = record[1] if text.rank is None else text.rank
+            rank = record.rank if text.rank is None else text.rank
             # A message with a stamp of its own is the engine talking; an exception's text follows one without.
-            raised = text.stamp is None or record[0] == self._dead_record or bool(EXCEPTION.match(text.said))
-            self._message(Message(number, text.said, rank, record[0], raised))
+            raised = text.stamp is None or record.at == self._dead_record or bool(EXCEPTION.match(text.said))
+            self._message(Message(number, text.said, rank, record.at, raised))
 
     def _message(self, message: Message) -> None:
         self._mark(message.line, message.said, message.rank)

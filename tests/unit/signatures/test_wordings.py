@@ -5,6 +5,8 @@
 
 import csv
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import cycle
 
 import pytest
 from recorded import CLASSES, SAMPLES, SIGNATURES
@@ -45,8 +47,55 @@ def test_every_class_has_several_wordings() -> None:
 
 @pytest.mark.parametrize("kind", sorted(WORDINGS))
 def test_every_wording_of_a_class_is_understood(kind: str) -> None:
-    heard = {
-        row["text"]: triage_text(said(row["stage"], row["how"], row["text"].replace("\\n", "\n")), SIGNATURES)["class"]
-        for row in WORDINGS[kind]
-    }
+    heard = {row["text"]: triage_text(log_of(row), SIGNATURES)["class"] for row in WORDINGS[kind]}
     assert heard == dict.fromkeys(heard, kind)
+
+
+def every_line(before: str = "", after: str = "") -> Callable[[str], str]:
+    return lambda log: "".join(f"{before}{line}{after}\n" for line in log.splitlines())
+
+
+# How a log is pasted, quoted, followed and shown; what it says stays.
+CARRIED: dict[str, Callable[[str], str]] = {
+    "a block of code": every_line("    "),
+    "a deeper block": every_line("\t\t"),
+    "a quotation": every_line("> "),
+    "a table": every_line("│ ", " │"),
+    "a list": every_line("- "),
+    "a fence": "```shell\n{}```\n".format,
+    "grep over several files": every_line("logs/server.log:"),
+    "a follower of pods": every_line("flash-0 sglang "),
+    "a log store": every_line('2026-06-17T23:46:02Z {app="flash"} '),
+    "a task's number": every_line("0: "),
+    "Windows": lambda log: log.replace("\n", "\r\n"),
+    "colours": every_line("\x1b[1;31m", "\x1b[0m"),
+    "no stamps": lambda log: log.replace(STAMP, ""),
+}
+
+
+def rows() -> Iterator[tuple[str, dict[str, str]]]:
+    """Every wording, each with the next way to carry it."""
+    yield from zip(cycle(CARRIED), (row for kind in sorted(WORDINGS) for row in WORDINGS[kind]), strict=False)
+
+
+def log_of(row: dict[str, str]) -> str:
+    return said(row["stage"], row["how"], row["text"].replace("\\n", "\n"))
+
+
+@pytest.mark.parametrize("carrier", CARRIED)
+def test_what_carries_a_log_does_not_change_what_it_says(carrier: str) -> None:
+    heard = {
+        row["text"]: triage_text(CARRIED[carrier](log_of(row)), SIGNATURES)["class"]
+        for way, row in rows()
+        if way == carrier
+    }
+    assert heard == {row["text"]: row["class"] for way, row in rows() if way == carrier}
+
+
+def test_what_another_rank_says_in_between_leads_nobody_astray() -> None:
+    """The text of an exception may be taken for another rank's; then it is unknown, and never another class."""
+    other = "[2026-06-17 23:46:02 TP3] max_total_num_tokens=1058405\n"
+    for kind, of_kind in WORDINGS.items():
+        for row in of_kind:
+            log = "".join(f"{line}\n{other}" for line in log_of(row).splitlines())
+            assert triage_text(log, SIGNATURES)["class"] in {kind, None}, row["text"]
