@@ -19,6 +19,8 @@ FRAME = '  File "'
 ASSERTED = "assert "
 # What describes a container is indented as deep as source, but is none.
 DESCRIBED = re.compile(r'\s+"?(?:Reason|Message|Exit ?Code|OOMKilled|Error)"?:')
+# A request or an answer that the server was asked to log (--log-requests): the words are a user's or the model's.
+REQUESTED = re.compile(r'(?:Receive|Finish)(?: OpenAI)?: obj=|\{"timestamp": "[^"]*", "event": "request\.')
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?=:|\(|$)")
 
 
@@ -234,6 +236,8 @@ class Story:
             self._message(Message(number, text.said, rank, record.at, raised))
 
     def _message(self, message: Message) -> None:
+        if REQUESTED.match(message.said):
+            return
         self._mark(message.line, message.said, message.rank)
         if self.stopped is not None or message.record == self._muted or message.said.startswith(START):
             return

@@ -1,5 +1,6 @@
 """A log is read the same however it arrives, and nothing in it can break the reader."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import KEY, SIGNATURES, log
@@ -86,3 +87,34 @@ def test_one_decode_line_without_acceptance_is_no_proof() -> None:
     some = "[2026-06-17 23:46:04 TP0] Decode batch, #running-req: 1, accept len: 2.31, accept rate: 0.66, x\n"
     assert triage_text(ready + none, SIGNATURES)["class"] == "spec-no-accept"
     assert triage_text(ready + none + some, SIGNATURES)["class"] is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Receive: obj=GenerateReqInput(rid='a', text='RuntimeError: CUDA out of memory. Why?')",
+        "Receive OpenAI: obj={'messages': [{'content': 'CUDA error: no kernel image is available'}]}",
+        "Finish: obj=GenerateReqInput(rid='a'), out={'text': 'Received SIGTERM. Shutting down'}",
+        '{"timestamp": "2026-06-17T23:46:03", "event": "request.finished", "out": {"text": "NVRM: Xid (PCI:0): 79"}}',
+    ],
+)
+def test_the_words_of_a_logged_request_are_nobody_s_failure(said: str) -> None:
+    ready = "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"
+    answer = triage_text(f"{ready}[2026-06-17 23:46:03] {said}\n", SIGNATURES)
+    assert (answer["state"], answer["class"]) == ("ready", None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '10.0.0.7:40112 - "GET /favicon.ico HTTP/1.1" 404 Not Found',
+        "gpu01:1:1 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverbs.so[.1]",
+        "Endpoint '/get_model_info' is deprecated and will be removed in a future version.",
+        "/x/functions.py:725: UserWarning: Graph break due to unsupported builtin x.PyCapsule.f.",
+        "W1 UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown",
+    ],
+)
+def test_a_scary_line_of_a_healthy_server_is_no_failure(said: str) -> None:
+    ready = "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"
+    answer = triage_text(f"{ready}[2026-06-17 23:46:03] {said}\n", SIGNATURES)
+    assert (answer["state"], answer["class"]) == ("ready", None)
