@@ -21,6 +21,8 @@ ASSERTED = "assert "
 DESCRIBED = re.compile(r'\s+"?(?:Reason|Message|Exit ?Code|OOMKilled|Error)"?:')
 # A request or an answer that the server was asked to log (--log-requests): the words are a user's or the model's.
 REQUESTED = re.compile(r'(?:Receive|Finish)(?: OpenAI)?: obj=|\{"timestamp": "[^"]*", "event": "request\.')
+# Python 3.13 and Rust colour the words of a line one by one.
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?=:|\(|$)")
 
 
@@ -170,6 +172,8 @@ class Story:
     # Reading. Only lines that hold one of the texts looked for are ever taken apart.
 
     def _batch(self, batch: str) -> None:
+        if "\x1b" in batch:
+            batch = COLOUR.sub("", batch)
         number, counted, known = self.count, 0, 0
         for start, end in self._candidates(batch):
             number += batch.count("\n", counted, start)

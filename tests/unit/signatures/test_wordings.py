@@ -4,6 +4,7 @@
 """
 
 import csv
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -69,6 +70,7 @@ CARRIED: dict[str, Callable[[str], str]] = {
     "a task's number": every_line("0: "),
     "Windows": lambda log: log.replace("\n", "\r\n"),
     "colours": every_line("\x1b[1;31m", "\x1b[0m"),
+    "colours of words": lambda log: re.sub(r"(?m)^(\w[\w.]*): ", "\x1b[1;35m\\1\x1b[0m: \x1b[35m", log),
     "no stamps": lambda log: log.replace(STAMP, ""),
 }
 
