@@ -55,7 +55,9 @@ def read(part: str) -> Text:
         if not carrier:
             break
         said = said[carrier.end() :]
-    return Text(found.group(1) if found else None, (found.group(2) or "") if found else None, said.rstrip())
+    return Text(
+        found.group(1) if found else None, (found.group(2) or "") if found else None, said.rstrip().rstrip("│").rstrip()
+    )
 
 
 def unwrapped(line: str) -> str:
