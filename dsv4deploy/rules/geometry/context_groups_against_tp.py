@@ -11,7 +11,7 @@ def verdict(ask: Ask) -> str | None:
     if contexts == 1:
         return None
     tp, parts = int(ask("setting:tp_size")), contexts * int(ask("trait:attention_groups"))
-    if not tp % parts and int(ask("setting:dp_size") or 1) > 1:
-        if Version(str(ask("fact:engine_version"))) < Version("0.5.22"):
-            parts = contexts * int(ask("setting:dp_size"))
+    replicas = int(ask("setting:dp_size") or 1)
+    if not tp % parts and replicas > 1 and Version(str(ask("fact:engine_version"))) < Version("0.5.22"):
+        parts = contexts * replicas
     return f"{tp} ranks into {parts} groups" if tp % parts else None
