@@ -97,7 +97,10 @@ class Situation:
         """
         launch = self.launch
         if key.startswith("env:"):
-            variable = launch.environment.get(key.removeprefix("env:"))
+            name = key.removeprefix("env:")
+            # Every release copies a variable of the old prefix over that of the new one before it reads any.
+            old = launch.environment.get(name.replace("SGLANG_", "SGL_", 1)) if name.startswith("SGLANG_") else None
+            variable = old or launch.environment.get(name)
             if variable is None and key in launch.unsaid:
                 raise Missing(*launch.unsaid[key])
             return variable.value if variable else None

@@ -75,17 +75,40 @@ def _of_total(size: int, inputs: Inputs) -> Term:
     """A total alone: experts divide over all ranks, a small part does not."""
     launch, model = inputs.launch, inputs.facts.model
     ranks = launch.tp * launch.pp
-    replicated = REPLICATED if launch.attention_dp == 1 else REPLICATED_DP
-    least, most = size * FROM_HEADERS[0], size * FROM_HEADERS[1] * (1 + 2 * replicated * (ranks - 1))
+    copied, (low, high) = _copied(inputs), _layout(inputs, FROM_HEADERS)
+    least, most = size * low, size * high * copied.high * _fullest_stage(inputs)
     if model.model_type == "deepseek_v41" and size > ENGRAM_TOTAL:
         least -= ENGRAM_BYTES
     if not launch.speculative and model.has_mtp is not False:
         least *= DRAFT_OF_TOTAL
     if launch.flag("quantization") and not model.quant_method:
         least *= ONLINE_QUANTIZATION
-    likely = min(max(least, size * (1 + replicated * (ranks - 1))), most)
+    likely = min(max(least, size * copied.likely), most)
     amount = Interval(least, likely, most).scaled(1 / ranks)
     return _term("all", amount, f"{size / 1e9:.1f} GB in all, over {ranks} ranks", Sure.INFERRED)
+
+
+def _copied(inputs: Inputs) -> Interval:
+    """How many times an even part a rank holds, for what the ranks of one stage do not divide.
+
+    The published shape tells it where there is one; it is doubled at worst, for nobody has read this checkpoint.
+    """
+    launch = inputs.launch
+    try:
+        shares = estimated_shares(inputs.shape, inputs.facts.model)
+    except MissingError:
+        replicated = (REPLICATED if launch.attention_dp == 1 else REPLICATED_DP) * (launch.tp - 1)
+        return Interval(1, 1 + replicated, 1 + 2 * replicated)
+    one_stage = sum(share.bytes / _divisors(share.tensor_class, inputs)[1] for share in shares)
+    extra = max(0.0, one_stage * launch.tp / sum(share.bytes for share in shares) - 1)
+    return Interval(1, 1 + extra, 1 + 2 * extra)
+
+
+def _fullest_stage(inputs: Inputs) -> float:
+    """How much more than an even part the stage with the most layers holds."""
+    stages = inputs.launch.pp
+    layers = inputs.shape.layers or inputs.facts.model.num_hidden_layers or stages
+    return -(-layers // stages) * stages / layers
 
 
 def _by_class(shares: Iterable[Share], inputs: Inputs, spread: tuple[float, float]) -> tuple[Term, ...]:

@@ -6,7 +6,7 @@ from dsv4deploy.model.checkpoint import Geometry, TensorClass
 from dsv4deploy.model.facts import Facts, ModelFacts
 from dsv4deploy.model.memory import GIB, Interval, Measured, Sure, total
 from dsv4deploy.stages.memory.inputs import Inputs
-from dsv4deploy.stages.memory.known import V4_FLASH
+from dsv4deploy.stages.memory.known import V3, V4_FLASH
 from dsv4deploy.stages.memory.weights import draft_weights, weights
 from tests.unit.stages.memory.cases import CARD, NODE, inputs, share
 
@@ -102,6 +102,28 @@ def test_a_total_is_divided_over_all_ranks_with_a_part_that_is_not() -> None:
     with_mtp = on_rank(inputs(facts=facts, tp_size=8))
     all_loaded = on_rank(inputs(facts=facts, tp_size=8, speculative_algorithm="EAGLE"))
     assert with_mtp.low < all_loaded.low
+
+
+def test_stages_of_a_pipeline_hold_no_copies_of_one_another() -> None:
+    facts = CARD.model_copy(update={"model": ModelFacts(weight_bytes=800 * GIB, num_hidden_layers=61)})
+    stages = on_rank(inputs(facts=facts, tp_size=8, pp_size=2))
+    one = on_rank(inputs(facts=facts, tp_size=8))
+    expected = [one.low / 2, one.likely / 2, one.high / 2 * 62 / 61]
+    assert [stages.low, stages.likely, stages.high] == pytest.approx(expected), "one of two stages has 31 of 61 layers"
+
+
+def test_a_published_shape_tells_what_attention_groups_copy() -> None:
+    """32 ranks with an attention group each: 11 GB of attention and 4 GB of ends a rank, not a multiple of all."""
+    model = ModelFacts(model_type="deepseek_v3", moe_intermediate_size=2048, quant_method="fp8", weight_bytes=641 * GIB)
+    facts = CARD.model_copy(update={"model": model})
+    amount = on_rank(inputs(facts=facts, shape=V3, tp_size=32, attn_dp_size=32))
+    assert [amount.likely, amount.high] == pytest.approx([34, 51], abs=1)
+
+
+def test_a_total_may_grow_under_marlin_too() -> None:
+    facts = CARD.model_copy(update={"arch": "sm_90", "model": ModelFacts(weight_bytes=800 * GIB)})
+    plain, grown = (on_rank(inputs(facts=facts, tp_size=8, moe_runner_backend=name)) for name in ("triton", "marlin"))
+    assert [grown.low, grown.high] == pytest.approx([plain.low, plain.high * 1.22 / 1.05])
 
 
 def test_engram_tables_of_deepseek_v41_may_stay_elsewhere() -> None:
