@@ -6,6 +6,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from dsv4deploy.model.diagnostic import Level
@@ -72,6 +73,18 @@ def known(ask: Ask, subject: str) -> Any:  # noqa: ANN401 (whatever the subject 
         return ask(subject)
     except Missing:
         return None
+
+
+def before(ask: Ask, release: str) -> bool:
+    """Whether the engine is older than `release`.
+
+    Raises:
+        Missing: nobody knows its version, or it is none.
+    """
+    try:
+        return Version(str(ask("fact:engine_version"))) < Version(release)
+    except InvalidVersion:
+        raise Missing("engine_version") from None
 
 
 class Frozen(BaseModel):

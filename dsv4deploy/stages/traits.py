@@ -20,6 +20,7 @@ FAMILIES: Final = {
     "gpt_oss": "gpt-oss",
     "minimax_m2": "minimax-m2",
     "qwen3_5_moe": "qwen3.5",
+    "gemma4_unified": "gemma4",
 }
 ARCHITECTURES: Final = {
     "DeepseekV4ForCausalLM": "deepseek-v4",
@@ -31,6 +32,13 @@ ARCHITECTURES: Final = {
     "GptOssForCausalLM": "gpt-oss",
     "MiniMaxM2ForCausalLM": "minimax-m2",
     "Qwen3_5MoeForConditionalGeneration": "qwen3.5",
+    "Gemma4ForConditionalGeneration": "gemma4",
+    "Gemma4UnifiedForConditionalGeneration": "gemma4",
+    "Llama4ForConditionalGeneration": "llama4",
+    "NemotronHForCausalLM": "nemotron_h",
+    "Glm4MoeLiteForCausalLM": "glm4_moe_lite",
+    "DeepseekV2ForCausalLM": "deepseek_v2",
+    "Qwen3NextForCausalLM": "qwen3_next",
 }
 ATTENTION: Final = {
     "deepseek-v4": "dsv4",
@@ -39,6 +47,8 @@ ATTENTION: Final = {
     "glm-dsa": "dsa",
     "deepseek-v3": "mla",
     "kimi-k2": "mla",
+    "deepseek_v2": "mla",
+    "glm4_moe_lite": "mla",
 }
 # Which torch a release pins (package metadata); a patched build may differ.
 TORCH_PINS: Final = ((">=0.5.22", "2.14.1"), (">=0.5.18", "2.13.0"), (">=0.5.11", "2.11.0"), (">=0.5.6", "2.9.1"))

@@ -2,9 +2,7 @@
 
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
-
-from dsv4deploy.model.rule import Ask, Missing
+from dsv4deploy.model.rule import Ask, before
 
 CAME: Final = {
     "0.5.6.post1": (
@@ -62,16 +60,18 @@ CAME: Final = {
     ),
     "0.5.19": (
         "BailingMoeV3ForCausalLM", "Dots3NoteForCausalLM", "GraniteMoeSWAForCausalLM", "GraniteMoeSharedForCausalLM",
-        "GraniteSWAForCausalLM", "KimiK3LinearForCausalLM", "Spark2_5ForCausalLM",
+        "GraniteSWAForCausalLM", "KimiK3LinearForCausalLM", "MiniCPMSALAForCausalLM", "Spark2_5ForCausalLM",
     ),
     "0.5.20": (
         "Cosmos3EdgeForConditionalGeneration", "Cosmos3ForConditionalGeneration", "Glm5NextForConditionalGeneration",
         "HYV4ForCausalLM", "K2HorizonForCausalLM", "NanbeigeForCausalLM", "NemotronH_Omni_Reasoning_V3",
-        "Qwen4ExpForConditionalGeneration", "XllmForCausalLM",
+        "FalconMambaForCausalLM", "Mamba2ForCausalLM", "MambaForCausalLM", "Qwen4ExpForConditionalGeneration",
+        "XllmForCausalLM",
     ),
     "0.5.21": (
         "BailingMM2NativeForConditionalGeneration", "BailingMMNativeForConditionalGeneration",
-        "BailingMoeV3VLForConditionalGeneration", "GigaChat35ForCausalLM", "IQuestQ1ForCausalLM",
+        "BailingMoeV3VLForConditionalGeneration", "DiffusionGemmaForBlockDiffusion", "GigaChat35ForCausalLM",
+        "IQuestQ1ForCausalLM",
     ),
     "0.5.22": (
         "ExaoneMoeForCausalLM",
@@ -86,10 +86,4 @@ SINCE: Final = {name: release for release, names in CAME.items() for name in nam
 def verdict(ask: Ask) -> str | None:
     """Found if a class of the model came after the release."""
     late = [(name, SINCE[name]) for name in ask("fact:model.architectures") if name in SINCE]
-    if not late:
-        return None
-    try:
-        release = Version(str(ask("fact:engine_version")))
-    except InvalidVersion:
-        raise Missing("engine_version") from None
-    return next((f"{name} came with {since}" for name, since in late if Version(since) > release), None)
+    return next((f"{name} came with {since}" for name, since in late if before(ask, since)), None)

@@ -14,6 +14,8 @@ SM100: Final = {"sm_100", "sm_103"}
 SM120: Final = {"sm_120", "sm_121"}
 # Families of which most layers keep a recurrent state instead of a cache.
 HYBRIDS: Final = {"qwen3_next", "qwen3.5"}
+# MLA models that are resolved as DeepSeek-V3 is.
+TRTLLM_MLA: Final = {"deepseek-v3", "kimi-k2"}
 ALIASES: Final = {"compressed": "dsv4", "nsa": "dsa"}
 
 
@@ -31,7 +33,19 @@ def attention(ask: Ask) -> Decided | None:
         return Decided(renamed, f"{written} is an old name of it") if renamed else None
     if kind is None:
         raise Missing("model.model_type")
-    return _deterministic(ask, kind) or _DEFAULT_ATTENTION[kind](ask)
+    return _of_the_model(ask) or _deterministic(ask, kind) or _DEFAULT_ATTENTION[kind](ask)
+
+
+def _of_the_model(ask: Ask) -> Decided | None:
+    """What a model names itself, before anything else is asked."""
+    family = ask("trait:family")
+    if family == "gemma4" and since(ask, "0.5.11"):
+        early = not since(ask, "0.5.13")
+        return Decided("trtllm_mha" if ask("fact:arch") in SM100 and not early else "triton", "Gemma 4's own default")
+    if family == "llama4":
+        own = {**dict.fromkeys(SM100, "trtllm_mha"), **dict.fromkeys(HOPPER, "fa3")}
+        return Decided(own.get(str(ask("fact:arch")), "triton"), "Llama 4's own default")
+    return None
 
 
 def _deterministic(ask: Ask, kind: str) -> Decided | None:
@@ -54,8 +68,10 @@ def _mla(ask: Ask) -> Decided:
     arch = ask("fact:arch")
     if arch in HOPPER:
         return Decided("fa3", "the default of MLA models on Hopper")
-    if arch in SM100:
+    if arch in SM100 and ask("trait:family") in TRTLLM_MLA:
         return Decided("trtllm_mla", "the default of DeepSeek-V3 on sm_100", Basis.INFERRED)
+    if arch in SM100:
+        return Decided("flashinfer", "the default of other MLA models on sm_100")
     return Decided("triton", "the default of MLA models on any other card")
 
 
@@ -131,7 +147,7 @@ def _moe_of_dsv4(ask: Ask, weights: str) -> Decided | None:
 
 # The first line that fits: (attention or families, weights, since, runner, whose default).
 MOE_ON_SM100: Final = (
-    ({"mla", "dsa"}, {"fp8", "nvfp4"}, "0", "flashinfer_trtllm", "DeepSeek types"),
+    ({*TRTLLM_MLA, "dsa"}, {"fp8", "nvfp4"}, "0", "flashinfer_trtllm", "DeepSeek types"),
     ({"glm-4"}, {"nvfp4"}, "0.5.10", "flashinfer_trtllm", "GLM-4 in NVFP4"),
     ({"qwen3_moe", "qwen3_next", "qwen3.5"}, {"fp8", "nvfp4"}, "0.5.9", "flashinfer_trtllm", "Qwen3's experts"),
     ({"minimax-m2"}, {"nvfp4"}, "0.5.18", "flashinfer_trtllm_routed", "MiniMax in NVFP4"),

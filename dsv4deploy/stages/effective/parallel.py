@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsv4deploy.model.effective import Basis
-from dsv4deploy.model.rule import Ask
+from dsv4deploy.model.rule import Ask, known
+from dsv4deploy.stages.effective.kernels import TRTLLM_MLA
 from dsv4deploy.stages.releases import since
 from dsv4deploy.stages.situation import Decided, Resolver
 
@@ -12,12 +13,22 @@ from dsv4deploy.stages.situation import Decided, Resolver
 SPANNING: Final = {
     "deepep", "deepep_v2", "megamoe", "mooncake", "nixl", "flashinfer", "flashinfer_megamoe", "mori", "pplx",
 }  # fmt: skip
+PREFILL_CP: Final = ("enable_prefill_cp", "enable_prefill_context_parallel")
 DIST_PORT: Final = 233
+
+
+def moe_a2a_backend(ask: Ask) -> Decided | None:
+    """How tokens reach their experts: prefill context parallelism of an MLA model overrides it."""
+    if not any(ask(f"written:{name}") for name in PREFILL_CP) or known(ask, "trait:attention") != "mla":
+        return None
+    if ask("trait:family") not in TRTLLM_MLA or not since(ask, "0.5.13"):
+        return None
+    return Decided("deepep", "prefill context parallelism of an MLA model forces it, whatever is written")
 
 
 def ep_size(ask: Ask) -> Decided | None:
     """Expert parallelism: some all-to-all backends set it."""
-    backend = ask("written:moe_a2a_backend")
+    backend = ask("setting:moe_a2a_backend")
     if backend not in SPANNING:
         return None
     return Decided(ask("setting:tp_size"), f"{backend} spreads the experts over the whole group", Basis.OBSERVED)
@@ -68,6 +79,7 @@ def dist_port(ask: Ask) -> Decided:
 
 
 RESOLVERS: Mapping[str, Resolver] = {
+    "moe_a2a_backend": moe_a2a_backend,
     "ep_size": ep_size,
     "dp_size": dp_size,
     "attn_dp_size": attn_dp_size,
