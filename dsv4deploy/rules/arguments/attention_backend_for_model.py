@@ -1,6 +1,6 @@
 """The backends that the resolver lets pass for a model."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from dsv4deploy.model.rule import Ask, before
@@ -27,46 +27,6 @@ TAKEN: Final = {
     "lfm2": Taken(frozenset({"triton"}), refuses=True, since="0.5.9"),
     "lfm2_moe": Taken(frozenset({"triton"}), refuses=True, since="0.5.9"),
     "olmo2": Taken(frozenset({"flashinfer"}), refuses=True),
-    "mllama": Taken(frozenset({"triton"}), refuses=True, phases=True),
-}
-# Backends made for one kind of attention. A family that is not named here may attend in any way.
-LATENT: Final = {"trtllm_mla", "cutlass_mla", "flashmla", "tokenspeed_mla", "cutedsl_mla"}
-SPARSE: Final = {"dsa", "nsa"}
-PLAIN: Final = {"trtllm_mha", "hpc_ops"}
-BY_KIND: Final = {"mha": LATENT | SPARSE, "mla": PLAIN | SPARSE, "dsa": PLAIN}
-MULTI_HEAD: Final = {
-    "exaone4",
-    "falcon_h1",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "gemma4",
-    "glm-4",
-    "glm4",
-    "gpt-oss",
-    "granite",
-    "lfm2",
-    "llama",
-    "llama4",
-    "minimax-m2",
-    "mistral",
-    "mixtral",
-    "mllama",
-    "nemotron_h",
-    "olmo2",
-    "phi3",
-    "qwen2",
-    "qwen2_5_vl",
-    "qwen2_moe",
-    "qwen2_vl",
-    "qwen3",
-    "qwen3.5",
-    "qwen3_5",
-    "qwen3_moe",
-    "qwen3_next",
-    "qwen3_vl",
-    "qwen3_vl_moe",
-    "step3p5",
 }
 
 
@@ -76,8 +36,6 @@ def verdict(ask: Ask) -> str | None:
     if not any(written):
         return None
     family = str(ask("trait:family"))
-    if other := next(filter(_not_for(ask, family).__contains__, written), None):
-        return f"{other} is made for another kind of attention"
     taken = TAKEN.get(family)
     if taken is None:
         return None
@@ -88,12 +46,6 @@ def verdict(ask: Ask) -> str | None:
     if wrong is None or (taken.since and before(ask, taken.since)) or (taken.until and not before(ask, taken.until)):
         return None
     return f"{wrong}, {'any but' if taken.refuses else 'one of'} {', '.join(sorted(taken.backends))}"
-
-
-def _not_for(ask: Ask, family: str) -> Container[object]:
-    """The backends that the kind of the family's attention rules out."""
-    kind = str(ask("trait:attention"))
-    return BY_KIND.get(kind, frozenset()) if kind != "mha" or family in MULTI_HEAD else frozenset()
 
 
 def _wrong(taken: Taken, written: list[object]) -> Iterator[str]:
