@@ -25,16 +25,22 @@ def folder(purpose: str) -> Iterator[Path]:
     Raises:
         Trouble: there is no place for it.
     """
-    place = _place()
-    with _locked(place):  # nobody tidies between the making of a folder and its lock
-        _tidy(place)
-        mine = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=place))
-        lock = _lock(mine)
+    mine, lock = _made(_place(), purpose)
     try:
         yield mine
     finally:
         shutil.rmtree(mine, ignore_errors=True)
         os.close(lock)
+
+
+def _made(place: Path, purpose: str) -> tuple[Path, int]:
+    try:
+        with _locked(place):  # nobody tidies between the making of a folder and its lock
+            _tidy(place)
+            mine = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=place))
+            return mine, _lock(mine)
+    except OSError as error:
+        raise Trouble(f"nothing can be made and locked in {place}: {error.strerror}", _ELSEWHERE) from None
 
 
 def _place() -> Path:
