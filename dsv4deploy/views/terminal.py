@@ -8,7 +8,6 @@ from typing import NamedTuple
 from dsv4deploy.model.diagnostic import Diagnostic, Level, Report, Waived, in_reading_order
 from dsv4deploy.model.document import Sources
 from dsv4deploy.model.place import Place
-from dsv4deploy.node.scrub import masked
 
 _WIDEST = 100  # columns of a source line that are shown around what is underlined
 _LONGEST_WORD, _LONGEST_TEXT = 400, 4000  # characters of a message that are shown
@@ -75,6 +74,8 @@ class _Block(NamedTuple):
         beside = f"  {_safe(label)}" if label and not is_known else ""
         yield f"{' ' * (self.margin + 1)}{self.paint(arrow, _FRAME)} {_safe(where)}{beside}"
         if is_known:
+            from dsv4deploy.node.scrub import masked  # noqa: PLC0415 (most checks have no line to show, and start fast)
+
             line, shift = masked(place.option + lines[place.line - 1]), len(place.option) - 1
             end = place.end_column if place.end_line == place.line else len(line) + 1
             text, before, width = _cut(line, place.column + shift, end + shift)

@@ -17,11 +17,10 @@ NEVER = {
 }  # fmt: skip
 PROGRAM = """\
 import sys
-from dsv4deploy.__main__ import main
-try:
-    main()
-finally:
-    print(*sys.modules, file=sys.stderr)
+from dsv4deploy.__main__ import carried_out
+code = carried_out()
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
 """
 
 
