@@ -225,11 +225,12 @@ def swept(node: Node, left: Iterable[str]) -> None:
 
 
 @contextmanager
-def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None]:
+def aside(node: Node, name: str, project: Path, *, leave: bool, every_s: float = _RENEW_S) -> Iterator[None]:
     """Stop the deployment `name` where it runs, and start it again in the end, whatever happens between.
 
-    Should this run be killed, the node starts it again once nobody was seen there for `_UNSEEN_S`. Should that fail, the
-    next run does it: that it is stopped is written down here too.
+    The node is shown every `every_s` seconds that we are still here. Should this run be killed, the node starts it
+    again once nobody was seen there for `_UNSEEN_S`. Should that fail, the next run does it: that it is stopped is
+    written down here too.
     """
     note = project / FOLDER / "stopped" / f"{node.name}-{name}"
     runs = not leave and bool(node.ask("status", name).get("running"))
@@ -239,7 +240,7 @@ def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None
             note.write_text("")
             sys.stderr.write(f"{node.name}: {name} is stopped for as long as this takes\n")
             node.ask("aside", name, window_s=_UNSEEN_S)
-        with _renewed(node, name) if runs else nullcontext():
+        with _renewed(node, name, every_s) if runs else nullcontext():
             yield
     finally:
         if note.exists():
@@ -249,12 +250,12 @@ def aside(node: Node, name: str, project: Path, *, leave: bool) -> Iterator[None
 
 
 @contextmanager
-def _renewed(node: Node, name: str) -> Iterator[None]:
+def _renewed(node: Node, name: str, every_s: float) -> Iterator[None]:
     """Show the node from time to time that we are still here, also while it has nothing else to do for us."""
     over = threading.Event()
 
     def renew() -> None:
-        while not over.wait(_RENEW_S):
+        while not over.wait(every_s):
             with suppress(Trouble):  # a node that is lost for longer is told by whoever wants something of it
                 node.ask("renew", name)
 
@@ -264,6 +265,7 @@ def _renewed(node: Node, name: str) -> Iterator[None]:
         yield
     finally:
         over.set()
+        renewing.join(_RENEW_S)  # what is being asked comes to its end; a node that is lost is not waited for
 
 
 def _brought_back(node: Node, name: str) -> None:

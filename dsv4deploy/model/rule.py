@@ -87,6 +87,18 @@ def before(ask: Ask, release: str) -> bool:
         raise Missing("engine_version") from None
 
 
+def not_in_table(ask: Ask, came: Mapping[str, str]) -> str | None:
+    """What a rule finds of the model's first class, by the release in which each class came into a table; None if in it.
+
+    Raises:
+        Missing: the class is not known, or it came at some time and the engine's version is not known.
+    """
+    name = str(ask("fact:model.architectures")[0])
+    if name not in came:
+        return name
+    return f"{name} came with {came[name]}" if before(ask, came[name]) else None
+
+
 class Frozen(BaseModel):
     """Base of everything in a rule file: frozen; unknown keys are refused."""
 

@@ -27,8 +27,9 @@ class Place(NamedTuple):
     """The folder of one deployed server.
 
     `releases/<digest>` are bundles, `current` links to one of them, `unconfirmed` exists while a start is on trial,
-    `aside` while the server is stopped for somebody's experiment, `spare` keeps room on the disk for going back, `taken-over` what stood in our place before, `history` has one JSON
-    object a line, `lock` says who works here, `run` belongs to the process supervisor.
+    `aside` while the server is stopped for somebody's experiment, `spare` keeps room on the disk for going back,
+    `taken-over` what stood in our place before, `history` has one JSON object a line, `lock` says who works here,
+    `run` belongs to the process supervisor.
     """
 
     folder: Path

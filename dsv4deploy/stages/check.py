@@ -11,7 +11,7 @@ from dsv4deploy.model.flag import Catalogue
 from dsv4deploy.model.launch import Json, Launch, Provided, Setting
 from dsv4deploy.model.nearest import nearest
 from dsv4deploy.model.place import Place
-from dsv4deploy.model.rule import Condition, Found, Missing, Rule, Scope, known
+from dsv4deploy.model.rule import Ask, Condition, Found, Missing, Rule, Scope, known
 from dsv4deploy.stages.effective import effective as settle
 from dsv4deploy.stages.levels import MILDER, level
 from dsv4deploy.stages.releases import FLAGS, SPELLINGS, version, within
@@ -19,7 +19,6 @@ from dsv4deploy.stages.situation import Situation
 from dsv4deploy.stages.traits import named_type
 
 MOST_NAMES: Final = 4
-_SCOPE: Final = ("fact:arch", "trait:family", "fact:engine_version")
 
 
 class Waiver(NamedTuple):
@@ -62,9 +61,9 @@ def check(
     unknown: list[Unknown] = []
     provided: list[Waived] = []
     living = [rule for rule in rules if rule.stability != "retired"]
-    here = tuple(known(situation.ask, subject) for subject in _SCOPE)
+    here = _Here.of(situation.ask)
     for rule in living:
-        if _elsewhere(rule.scope, *here):
+        if here.outside(rule.scope):
             continue
         try:
             what = finds(rule, situation)
@@ -89,13 +88,25 @@ def check(
     return replace(report, waived=(*report.waived, *provided))
 
 
-def _elsewhere(scope: Scope, arch: str | None, family: str | None, release: str | None) -> bool:
-    """Whether the first conditions of a rule, those of its scope, are known not to hold: half of all rules fall here."""
-    return bool(
-        (arch and scope.arch and arch not in scope.arch)
-        or (family and scope.family and family not in scope.family)
-        or (release and scope.engine and not within(release, scope.engine))
-    )
+class _Here(NamedTuple):
+    """What scopes ask, where it is known; a release that is no version (`main`) lies in no range and outside of none."""
+
+    arch: str | None
+    family: str | None
+    release: str | None
+
+    @classmethod
+    def of(cls, ask: Ask) -> "_Here":
+        arch, family, release = (known(ask, one) for one in ("fact:arch", "trait:family", "fact:engine_version"))
+        return cls(arch, family, release if release and version(str(release)) else None)
+
+    def outside(self, scope: Scope) -> bool:
+        """Whether the first conditions of a rule, those of its scope, do not hold: half of all rules fall here."""
+        return bool(
+            (self.arch and scope.arch and self.arch not in scope.arch)
+            or (self.family and scope.family and self.family not in scope.family)
+            or (self.release and scope.engine and not within(self.release, scope.engine))
+        )
 
 
 def _of_a_patched_build(rule: Rule, found: Diagnostic, situation: Situation) -> Diagnostic:

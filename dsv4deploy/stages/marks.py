@@ -283,7 +283,8 @@ def _told(mark: Mark, one: Candidate, place: Place | None, retried: Collection[s
         place=place,
         effect=_effect(mark),
         evidence=(f"{_times(mark)}: {last.root}", *(["every sighting was a rehearsal"] if mark.core.rehearsal else [])),
-        remedy=f"{'promise less, or ' if mark.condition.demand else ''}change what failed; to try it all the same: apply --retry {mark.id}; "
+        remedy=f"{'promise less, or ' if mark.condition.demand else ''}change what failed; "
+        f"to try it all the same: apply --retry {mark.id}; "
         f"if it holds no more: dsv4deploy marks retire {mark.id} --because REASON",
     )
 

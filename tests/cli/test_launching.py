@@ -21,16 +21,19 @@ PROFILE = "name: flash\nengine: {version: 0.5.23, venv: /v}\nmodel: {path: /m}\n
 
 @dataclass
 class Place:
-    """A node where a service runs, which an interrupt reaches at the verb `hit`."""
+    """A node where a service runs, which an interrupt reaches at the verb `hit`; `renewed` at the first `renew`."""
 
     name: str
     address: str = ""
     hit: str = ""
     asked: list[str] = field(default_factory=list)
+    renewed: threading.Event = field(default_factory=threading.Event)
 
     def ask(self, verb: str, deployment: str, **more: Any) -> dict[str, Any]:
         del deployment, more
         self.asked.append(verb)
+        if verb == "renew":
+            self.renewed.set()
         if verb == self.hit:
             raise KeyboardInterrupt
         return {"running": {"pid": 7}}
@@ -64,6 +67,14 @@ def test_a_service_that_was_stopped_is_started_again_even_if_the_interrupt_came_
         raise KeyboardInterrupt
     assert node.asked == ["status", "aside", "start"]
     assert list(tmp_path.rglob("gpu01-flash")) == []
+
+
+def test_a_node_is_shown_that_a_run_goes_on_and_not_after_its_end(tmp_path: Path) -> None:
+    node = Place("gpu01")
+    with launching.aside(node, "flash", tmp_path, leave=False, every_s=0.01):
+        assert node.renewed.wait(10)
+    assert node.asked[:3] == ["status", "aside", "renew"]
+    assert node.asked[-1] == "start"
 
 
 @pytest.mark.parametrize(

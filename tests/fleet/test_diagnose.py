@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 
@@ -56,6 +57,17 @@ def prepare(ground: Ground, failure: str = "stream-capture-isolation", **env: st
     ground.write(EXPERIMENT.replace("FAILURE", failure), "experiment.yaml")
 
 
+def with_an_arm_that_hangs(ground: Ground) -> tuple[str, subprocess.Popen[str]]:
+    """The release that serves, and the experiment for which it is stopped."""
+    ground.write(profile("flash", PORT))
+    ground.write(ALONE.replace("FAILURE", "hung").replace("which", "other"), "experiment.yaml")
+    ground.apply("--limit", "gpu01")
+    before = ground.release()
+    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
+    ground.eventually(lambda: ground.pid(unit="other-switched"), STARTED_S)
+    return before, running
+
+
 def nothing_left(ground: Ground) -> None:
     """See that no arm runs, and that nobody listens on the arms' port."""
     for arm in ARMS:
@@ -99,12 +111,7 @@ def test_an_interrupt_brings_the_service_back_and_what_is_done_counts(ground: Gr
 
 
 def test_a_controller_that_was_killed_leaves_a_node_that_the_next_run_brings_back(ground: Ground) -> None:
-    ground.write(profile("flash", PORT))
-    ground.write(ALONE.replace("FAILURE", "hung").replace("which", "other"), "experiment.yaml")
-    ground.apply("--limit", "gpu01")
-    before = ground.release()
-    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
-    ground.eventually(lambda: ground.pid(unit="other-switched"), STARTED_S)
+    before, running = with_an_arm_that_hangs(ground)
     ground.kill(running)
     # The first arm of another experiment now wants the port that the one that was left holds.
     ground.write(EXPERIMENT.replace("FAILURE", "oom-load"), "experiment.yaml")
@@ -117,12 +124,7 @@ def test_a_controller_that_was_killed_leaves_a_node_that_the_next_run_brings_bac
 
 
 def test_a_node_takes_its_service_back_by_itself_when_the_controller_is_not_seen_any_more(ground: Ground) -> None:
-    ground.write(profile("flash", PORT))
-    ground.write(ALONE.replace("FAILURE", "hung").replace("which", "other"), "experiment.yaml")
-    ground.apply("--limit", "gpu01")
-    before = ground.release()
-    running = ground.begin("diagnose", "experiment.yaml", "--limit", "gpu01")
-    ground.eventually(lambda: ground.pid(unit="other-switched"), STARTED_S)
+    before, running = with_an_arm_that_hangs(ground)
     _, out = ground.run("status", "--limit", "gpu01")
     assert "stopped for an experiment of" in out
     ground.kill(running)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from dsv4deploy.model.rule import Ask, before
+from dsv4deploy.model.rule import Ask, not_in_table
 
 KNOWN: Final = {
     "LLaDA2MoeModelLM": "0.5.6",
@@ -14,8 +14,4 @@ KNOWN: Final = {
 
 def verdict(ask: Ask) -> str | None:
     """Found if the first class of the model is not in the release's table."""
-    name = ask("fact:model.architectures")[0]
-    came = KNOWN.get(name)
-    if came is None:
-        return str(name)
-    return f"{name} came with {came}" if before(ask, came) else None
+    return not_in_table(ask, KNOWN)

@@ -20,6 +20,13 @@ WORDS = st.sampled_from([
 ])  # fmt: skip
 
 
+def harmless(said: str) -> bool:
+    """Whether a server that was ready and then said this is still held to be."""
+    ready = "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"
+    answer = triage_text(f"{ready}[2026-06-17 23:46:03] {said}\n", SIGNATURES)
+    return (answer["state"], answer["class"]) == ("ready", None)
+
+
 def fed_in_pieces(data: bytes, cuts: list[int]) -> dict[str, object]:
     story, start = Story(SIGNATURES), 0
     for cut in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
@@ -99,9 +106,7 @@ def test_one_decode_line_without_acceptance_is_no_proof() -> None:
     ],
 )
 def test_the_words_of_a_logged_request_are_nobody_s_failure(said: str) -> None:
-    ready = "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"
-    answer = triage_text(f"{ready}[2026-06-17 23:46:03] {said}\n", SIGNATURES)
-    assert (answer["state"], answer["class"]) == ("ready", None)
+    assert harmless(said)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +120,4 @@ def test_the_words_of_a_logged_request_are_nobody_s_failure(said: str) -> None:
     ],
 )
 def test_a_scary_line_of_a_healthy_server_is_no_failure(said: str) -> None:
-    ready = "[2026-06-17 23:46:02 TP0] The server is fired up and ready to roll!\n"
-    answer = triage_text(f"{ready}[2026-06-17 23:46:03] {said}\n", SIGNATURES)
-    assert (answer["state"], answer["class"]) == ("ready", None)
+    assert harmless(said)

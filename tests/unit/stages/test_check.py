@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from dsv4deploy.model.diagnostic import Level, Report
 from dsv4deploy.model.facts import Facts
 from dsv4deploy.model.launch import Launch, Provided, Setting
@@ -59,6 +61,25 @@ def test_a_label_says_what_takes_effect_where_it_is_something_else() -> None:
 def test_a_single_no_outweighs_everything_unknown() -> None:
     one = rule(when=[{"fact": "arch", "is": "sm_120"}, {"setting": "tp_size", "is": 8}])
     assert asked(one, tp_size=4) == Report(looked_at=1)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"arch": "sm_120", "engine_version": "0.5.20", "model": {"model_type": "deepseek_v4"}}, "found"),
+        ({"arch": "sm_90", "engine_version": "0.5.20", "model": {"model_type": "deepseek_v4"}}, "clear"),
+        ({"arch": "sm_120", "engine_version": "0.5.21", "model": {"model_type": "deepseek_v4"}}, "clear"),
+        ({"arch": "sm_120", "engine_version": "0.5.20", "model": {"model_type": "llama"}}, "clear"),
+        ({"arch": "sm_120", "engine_version": "main", "model": {"model_type": "deepseek_v4"}}, "unknown"),
+        ({"arch": "sm_90", "engine_version": "main"}, "clear"),
+        ({"engine_version": "0.5.20"}, "unknown"),
+    ],
+)
+def test_a_rule_speaks_within_its_scope_and_a_release_without_a_number_is_unknown(facts: Any, said: str) -> None:
+    one = rule(scope={"arch": ["sm_120"], "family": ["deepseek-v4"], "engine": "<0.5.21"})
+    report = asked(one, tp_size=8, facts=facts)
+    assert (bool(report.diagnostics), bool(report.unknown)) == (said == "found", said == "unknown")
+    assert not asked(one, tp_size=4, facts=facts).unknown, "a no outweighs what is unknown"
 
 
 def test_unknown_names_only_the_facts_that_could_still_decide() -> None:
