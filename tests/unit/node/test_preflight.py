@@ -59,6 +59,8 @@ def test_the_base_of_an_environment_counts_where_it_is_let_in(tmp_path: Path) ->
     assert pins.unmet(python) == ["torch==2.11.0 (not installed)"]
     (tmp_path / "venv/pyvenv.cfg").write_text(f"{config}true\n")
     assert pins.unmet(python) == []
+    (tmp_path / "venv/pyvenv.cfg").write_text("include-system-site-packages = true\n")
+    assert pins.unmet(python) == ["torch==2.11.0 (not installed)"], "nobody says where its base is"
 
 
 def test_code_that_may_name_further_folders_is_told_and_not_run(tmp_path: Path) -> None:
