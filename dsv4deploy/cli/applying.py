@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from dsv4deploy.cli import ending, fleet
+from dsv4deploy.cli import fleet
 from dsv4deploy.cli.remembering import Memory
 from dsv4deploy.cli.showing import short, shown
 from dsv4deploy.model.event import Event
 from dsv4deploy.model.plan import Action, Plan, Step
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import ansible
+from dsv4deploy.rim import ansible, ending
 from dsv4deploy.rim.record import Record
 from dsv4deploy.stages.outcome import End, Outcome, code, outcomes, passed_over
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from dsv4deploy.cli import ending, house
+from dsv4deploy.cli import house
 from dsv4deploy.flow import Looked
 from dsv4deploy.model.bundle import Bundle
 from dsv4deploy.model.experiment import CHECK_FAILED, INFRASTRUCTURAL, PROGRESSING, REACHED, READY, Trial
 from dsv4deploy.model.trouble import Exit, Trouble
 from dsv4deploy.node.checks import every
 from dsv4deploy.node.stages import ORDER
+from dsv4deploy.rim import ending
 from dsv4deploy.rim.project import FOLDER
 from dsv4deploy.stages.experiment import outcome_of
 from dsv4deploy.stages.marks import key_of

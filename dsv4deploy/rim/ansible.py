@@ -21,7 +21,7 @@ from typing import Any
 
 from dsv4deploy.model.event import Event, Kind
 from dsv4deploy.model.trouble import Exit, Trouble
-from dsv4deploy.rim import scratch
+from dsv4deploy.rim import ending, scratch
 from dsv4deploy.rim.nodetool import build
 from dsv4deploy.rim.shipped import shipped
 from dsv4deploy.stages.assign import Host
@@ -132,7 +132,8 @@ def play(
         kept = _kept_alive(options)
         variables_of = {node: {**kept.get(node, {}), **by_node.get(node, {})} for node in nodes}
         own.write_text(json.dumps({"all": {"hosts": variables_of}}))
-        with _handed_over(options.vault_password) as vault:
+        # In the midst of it an interrupt would leave a process behind, or end in words of its libraries.
+        with ending.postponed() as asked, _handed_over(options.vault_password) as vault:
             result = ansible_runner.run(
                 private_data_dir=str(private),
                 project_dir=str(playbooks),
@@ -144,7 +145,7 @@ def play(
                 forks=options.forks,
                 quiet=not options.show,
                 event_handler=hear,
-                cancel_callback=stopping,
+                cancel_callback=lambda: bool(asked) or stopping(),
                 envvars=_environment(options),
                 settings={"pexpect_timeout": _ATTENTION_S},
             )

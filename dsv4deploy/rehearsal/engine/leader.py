@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 from . import log, rank
 from .endpoints import Server, follow, warm_up
@@ -92,8 +93,7 @@ class Leader:
         if self.script.stage == "serve" and self.script.seconds is not None:
             log.pause(self.script.seconds)
             self._tell_to_fail()
-        while True:
-            signal.pause()
+        _idle()
 
     def _follow(self) -> None:
         """Another node than the first: `/health` always says 200, and SIGTERM does not end it."""
@@ -103,15 +103,13 @@ class Leader:
         signal.signal(signal.SIGQUIT, self._sigquit)
         follow(self.state)
         self._watch()
-        while True:
-            signal.pause()
+        _idle()
 
     def struck(self) -> None:
         """The failure script belongs to the leader itself."""
         self.player.fail()
         if self.script.end == "hang":
-            while True:
-                signal.pause()
+            _idle()
         self._kill_children()
         if self.script.end == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -172,8 +170,7 @@ class Leader:
         """The engine neither exits nor listens: it hangs, and SIGTERM does not end it."""
         self.player.play("port_taken", host=self.state.host, port=self.state.port, code=error.errno)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        while True:
-            signal.pause()
+        _idle()
 
     def _before(self, tokens: int) -> None:
         """A request of `tokens` comes: it may be the one that brings the failure."""
@@ -260,6 +257,18 @@ class Leader:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+
+
+def _idle() -> NoReturn:
+    """Leave all that is left to the handlers of signals.
+
+    A signal that comes just before a wait ends it; of `signal.pause` it would not.
+    """
+    heard, hears = socket.socketpair()
+    hears.setblocking(False)
+    signal.set_wakeup_fd(hears.fileno(), warn_on_full_buffer=False)
+    while True:
+        heard.recv(1)
 
 
 def _world() -> dict[str, Value] | None:
